@@ -11,13 +11,13 @@ export interface CallContext {
   readonly principal: Principal;
   /** Aborts when the client disconnects or cancels, when its access ends, its time is over or the server stops. */
   readonly signal: AbortSignal;
-  /** Names the request; absent over stdio. */
+  /** Optional: names the request. Stdio has none. */
   readonly requestId?: string | undefined;
   /** Bound to the request's id. */
   readonly logger: Logger;
-  /** The client's address; absent where there is no network between. */
+  /** Optional: the client's address. Stdio has none. */
   readonly address?: string | undefined;
-  /** Absent where the call is not traced. */
+  /** Optional: traces what the call does. */
   readonly span?: Span | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface CallReport {
   readonly counted?: CallCount | undefined;
   /** Optional: what an operator should hear of. */
   readonly incident?: CallIncident | undefined;
-  /** Optional: why it failed although it gave a result, in a word or two for its span. */
+  /** Optional: what its span says of a result that tells of an error. */
   readonly errorType?: string | undefined;
   /** What its line in the audit trail says besides who called, from where and how long; undefined: it has none. */
   line(): CallLine | undefined | Promise<CallLine | undefined>;
@@ -100,18 +100,19 @@ export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions
   const underWay = createCallsUnderWay();
 
   async function account<Context extends CallContext, Result>(
-    { report, span }: Call<Context, Result>,
+    call: Call<Context, Result>,
     end: CallEnd<Context, Result>,
   ): Promise<void> {
-    const { counted, incident, line, ...told } = report(end);
+    const report = call.report(end);
+    const { counted, incident } = report;
     const { context, elapsedMs } = end;
-    span?.end("thrown" in end ? errorType(end.thrown) : told.errorType);
+    call.span?.end("thrown" in end ? errorType(end.thrown) : report.errorType);
     if (counted?.of === "tool") metrics?.toolCalled(counted.name, counted.result, elapsedMs);
     if (counted?.of === "question") metrics?.queryEnded(counted.name, counted.result, elapsedMs);
     if (incident !== undefined) onIncident?.(incident, context, elapsedMs);
     if (audit === undefined) return;
-    const own = await line();
-    if (own === undefined) return;
+    const line = await report.line();
+    if (line === undefined) return;
     const { principal, address, requestId } = context;
     const user = accountOf(principal);
     await audit.recordCall({
@@ -119,7 +120,7 @@ export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions
       principal: principalKey(principal),
       ...(user === undefined ? {} : { user }),
       ...(address === undefined ? {} : { address }),
-      ...own,
+      ...line,
       ...(requestId === undefined ? {} : { request: requestId }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });

@@ -8,27 +8,20 @@ export type RequestId = string | number | null;
 /** How often it is asked whose tokens have ended: one timer for all calls, as most take a few milliseconds. */
 const endCheckMs = 1_000;
 
-/** Texts that callers read where the reason is told as it is. */
-const reasons: Readonly<Record<EndOfCall, string>> = {
-  "its caller disconnected": "the client disconnected",
-  "its caller cancelled it": "its caller cancelled it",
-  "its token or session has ended": "its token or session has ended",
-  "it took too long": "the request took too long",
-  "the server stops": "the server stops",
-};
-
 /** A call under way. */
 export interface CallUnderWay {
   /** Aborts with a `CallEnded`. */
   readonly signal: AbortSignal;
-  /** Starts its deadline. */
+  /** Starts its deadline; 0 is none. */
   limit(timeoutMs: number): void;
+  /** It has ended by itself. */
   finish(): void;
 }
 
 /**
- * The calls under way. A message of its own may cancel one (MCP, Cancellation), and the end of a token or of the server ends
- * its own. A principal reaches only its own calls, and without authentication an address its own.
+ * The calls under way, so that one can be ended from outside: by a message that cancels it (MCP, Cancellation), by the end of
+ * its caller's token or session, by its deadline, or by a stop of the server. A principal reaches only its own calls, and
+ * without authentication an address its own.
  */
 export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly checkEveryMs?: number } = {}) {
   const calls = new Map<string, Set<AbortController>>();
@@ -41,7 +34,7 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly ch
     `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
 
   function end(controller: AbortController, why: EndOfCall): void {
-    controller.abort(new CallEnded(why, reasons[why]));
+    controller.abort(new CallEnded(why));
   }
   function endAll(why: EndOfCall, isMeant: (key: string) => boolean): void {
     for (const [key, group] of [...calls]) {
@@ -61,7 +54,12 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly ch
   }
 
   return {
-    /** @param signal the client's @param id Optional: what a cancellation names it by */
+    /**
+     * Keeps a call until it is finished.
+     *
+     * @param signal aborts when the client leaves
+     * @param id Optional: what a cancellation names the call by
+     */
     begin(principal: Principal, signal: AbortSignal, id?: RequestId): CallUnderWay {
       const key = keyOf(principal, id);
       const controller = new AbortController();

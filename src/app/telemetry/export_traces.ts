@@ -255,7 +255,10 @@ function connectCollector(url: string, headers: Readonly<Record<string, string>>
         } catch (error) {
           sent = { ok: false, error };
           // a wait mends no certificate; before Deno 2.9 the error itself says so, and no cause
-          if (error instanceof Error && /invalid peer certificate/i.test(`${error} ${error.cause}`)) {
+          if (
+            error instanceof Error &&
+            /invalid peer certificate|fatal alert: \w*certificate/i.test(`${error} ${error.cause}`)
+          ) {
             return sent;
           }
         }

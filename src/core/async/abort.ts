@@ -21,8 +21,8 @@ export type EndOfCall =
 /** What a call's signal aborts with where it is known why. */
 export class CallEnded extends Error {
   override readonly name: "AbortError" | "TimeoutError";
-  constructor(readonly why: EndOfCall, message: string = why) {
-    super(message);
+  constructor(readonly why: EndOfCall) {
+    super(why);
     this.name = why === "it took too long" ? "TimeoutError" : "AbortError";
   }
 }

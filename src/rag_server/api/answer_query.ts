@@ -1,17 +1,14 @@
 import type { Call, CallContext, Calls } from "../../calls/calls.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { eventStreamReply } from "../../http/reply_body.ts";
-import type { Pipeline, PipelineEvent, Source } from "../pipeline.ts";
+import type { Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
 import type { PipelineQuery } from "../query.ts";
 import { jsonReply } from "./json_reply.ts";
 import { errorReply, type RagError } from "./rag_errors.ts";
 import type { QueryReply, StreamEvent } from "./rag_replies.ts";
 
 /** What an answer was made of: the documents in its prompt, and the tokens of all providers. */
-export interface AnswerReport {
-  readonly sources: readonly Source[];
-  readonly tokensUsed: number;
-}
+export type AnswerReport = Omit<PipelineAnswer, "answer">;
 
 export interface QuestionToAnswer {
   readonly calls: Calls;
@@ -29,19 +26,14 @@ export interface QuestionToAnswer {
 /** Answers a question in one piece. */
 export async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
   const { calls, call, timeoutMs, includeSources, tell } = options;
-  let answer = "";
   try {
-    const { sources, tokensUsed } = await calls.run<CallContext, AnswerReport>({
+    const { answer, sources, tokensUsed } = await calls.run<CallContext, PipelineAnswer>({
       ...call,
       read() {
         const { pipeline, query } = options.read();
         return {
           timeoutMs,
-          async run({ signal }) {
-            const answered = await untilAborted(pipeline.answer({ ...query, signal }), signal);
-            answer = answered.answer;
-            return answered;
-          },
+          run: ({ signal }) => untilAborted(pipeline.answer({ ...query, signal }), signal),
         };
       },
     });

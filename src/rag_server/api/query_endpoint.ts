@@ -65,6 +65,8 @@ export function createQueryEndpoint(
 
   return async (request, name, { principal, address }, bindings) => {
     const { requestId, span } = bindings;
+    // callers make up the names of pipelines that there are not
+    const shown = name.slice(0, namedCharacters);
     const logger = log.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     const asked = await read(request, name, principal, bindings)
       .catch((refusal: unknown) => ({ kind: "refused" as const, refusal }));
@@ -73,7 +75,7 @@ export function createQueryEndpoint(
     const includeSources = isQuery && asked.includeSources && asked.pipeline.allowsSources;
     if (isQuery && asked.includeSources && !includeSources) {
       logger.info("Sources were asked for and left out: the pipeline does not permit them", {
-        pipeline: name,
+        pipeline: shown,
       });
     }
     const answer = isQuery && asked.stream ? answerInParts : answerAtOnce;
@@ -83,8 +85,7 @@ export function createQueryEndpoint(
         principal,
         signal: request.signal,
         contextWith: (signal) => ({ principal, signal, requestId, logger, address, span }),
-        report: (end) =>
-          reportQuestion(name.slice(0, namedCharacters), isQuery ? asked.query.query : undefined, end),
+        report: (end) => reportQuestion(shown, isQuery ? asked.query.query : undefined, end),
       },
       read() {
         if (asked.kind === "refused") throw asked.refusal;
@@ -95,7 +96,7 @@ export function createQueryEndpoint(
       timeoutMs: requestTimeoutMs,
       includeSources,
       tell(thrown) {
-        logEnd(thrown, logger, name);
+        logEnd(thrown, logger, shown);
         return ragErrorOf(thrown);
       },
     });
@@ -114,7 +115,7 @@ function reportQuestion(
   const error = "thrown" in end ? ragErrorOf(end.thrown) : undefined;
   const result = "result" in end ? "ok" : error?.code.toLowerCase() ?? "client_left";
   return {
-    // callers make up the names of pipelines that there are not
+    // else the pipeline may be one that there is not
     counted: question === undefined ? undefined : { of: "question", name: pipeline, result },
     line: () => ({
       event: "query",

@@ -34,7 +34,7 @@ export const callMethods = [
 ] as const;
 
 /** A call of either transport. */
-export interface Call {
+export interface McpCall {
   readonly id: RequestId;
   readonly method: typeof callMethods[number];
   readonly params: Params;
@@ -51,7 +51,7 @@ export interface Call {
 /** Answers a call of any other method than `tools/call`. Throws as `Calls.run`. */
 export function answerCall<T extends object>(
   options: CallOptions,
-  call: Call,
+  call: McpCall,
   caller: CallContext,
   run: (context: CallContext) => Promise<T>,
 ): Promise<T> {
@@ -59,7 +59,11 @@ export function answerCall<T extends object>(
 }
 
 /** Calls a tool. Throws as `Registry.prepareCall` and `Calls.run`. */
-export async function callTool(options: CallOptions, call: Call, caller: CallContext): Promise<ToolResult> {
+export async function callTool(
+  options: CallOptions,
+  call: McpCall,
+  caller: CallContext,
+): Promise<ToolResult> {
   const { registry } = options;
   const own = options.tracer && beginSpan(options, call, caller);
   const run = runCall<ToolRun>(options, call, caller, own, () => {
@@ -78,7 +82,7 @@ export async function callTool(options: CallOptions, call: Call, caller: CallCon
 
 async function runCall<T extends object>(
   { calls, registry, fingerprint }: CallOptions,
-  { id, trackedAs, method, params, signal, client }: Call,
+  { id, trackedAs, method, params, signal, client }: McpCall,
   caller: CallContext,
   span: Span | undefined,
   read: () => { readonly isFree: boolean; run(context: CallContext): Promise<T> },
@@ -114,7 +118,7 @@ function toolCall({ name, arguments: args = {} }: Params): { readonly name: stri
 export async function callToolAsTask(
   options: CallOptions,
   tasks: Tasks,
-  call: Call & { readonly client: CallClient },
+  call: McpCall & { readonly client: CallClient },
   caller: CallContext,
 ): Promise<ToolResult | TaskView> {
   const { principal, requestId, logger, address, span } = caller;
@@ -149,7 +153,7 @@ export async function callToolAsTask(
  * A host that names its span in `params._meta` (SEP-414) is the parent, whatever carries the message; the HTTP request is
  * then another trace's, and linked. Source: Semantic Conventions for MCP, "Context propagation".
  */
-function beginSpan({ registry, tracer }: CallOptions, call: Call, caller: CallContext): Span | undefined {
+function beginSpan({ registry, tracer }: CallOptions, call: McpCall, caller: CallContext): Span | undefined {
   const { id, params: { name, arguments: args = {} } } = call;
   const isKnown = registry.isKnown(name, caller.principal);
   const attributes = {

@@ -5,7 +5,7 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { answerCall, type Call, callTool } from "./answer_call.ts";
+import { answerCall, callTool, type McpCall } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import { instructionsFor } from "./instructions.ts";
 import { createMethods, type McpOptions, withCursor } from "./methods.ts";
@@ -87,7 +87,7 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
   const methods = createMethods(options);
   const prepareList = createListPreparer();
   const called = (
-    method: Call["method"],
+    method: McpCall["method"],
     run: (params: Params, context: CallContext) => Promise<object>,
   ): [string, Method] => [
     method,

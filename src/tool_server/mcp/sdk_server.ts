@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { CallClient, CallContext } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { createCallClients } from "./call_client.ts";
-import { answerCall, type Call, callTool, callToolAsTask } from "./answer_call.ts";
+import { answerCall, callTool, callToolAsTask, type McpCall } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -65,8 +65,8 @@ export function createSdkServer(
 
   /** Answers what can be cancelled, and what may tell its client how far it is. */
   function answerAsCall(
-    method: Call["method"],
-    handle: (call: Call & { readonly client: CallClient }, context: ServerContext) => Promise<object>,
+    method: McpCall["method"],
+    handle: (call: McpCall & { readonly client: CallClient }, context: ServerContext) => Promise<object>,
   ): void {
     answer(method, async (params, context) => {
       const { id, signal, _meta: meta } = context.mcpReq;
@@ -84,7 +84,7 @@ export function createSdkServer(
     });
   }
   function answerBy(
-    method: Call["method"],
+    method: McpCall["method"],
     run: (params: Params, call: CallContext, context: ServerContext) => Promise<object>,
   ): void {
     answerAsCall(

@@ -4,7 +4,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Principal } from "../../core/principal.ts";
-import type { Call } from "./answer_call.ts";
+import type { McpCall } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import { member } from "./call_client.ts";
 import { errorObject } from "./json_rpc.ts";
@@ -21,7 +21,7 @@ export function takesTasks({ mcpReq }: ServerContext): boolean {
 
 /** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
 export function taskMethods(tasks: Tasks, principal: Principal) {
-  const methods: readonly [Call["method"], (taskId: unknown) => object][] = [
+  const methods: readonly [McpCall["method"], (taskId: unknown) => object][] = [
     ["tasks/get", (taskId) => {
       const { view, ended } = tasks.get(principal, taskId);
       switch (ended?.status) {

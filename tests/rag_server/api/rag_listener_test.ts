@@ -105,7 +105,7 @@ Deno.test("a client that disconnects ends the pipeline's work, at every stage", 
       const last = events.at(-1);
       if (last !== undefined) await readUntil(connection, JSON.stringify(last));
       connection.close();
-      assert.equal(String(await aborted), "AbortError: the client disconnected");
+      assert.equal(String(await aborted), "AbortError: its caller disconnected");
       assert.deepEqual(server.log.filter((line) => JSON.parse(line).level !== "debug"), []);
       current = script(chunk("a"), done);
       const next = await server.query({ query: "q" });

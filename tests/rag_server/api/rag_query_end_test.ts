@@ -10,7 +10,7 @@ Deno.test("a query over the request timeout gets 504, and its pipeline is told t
   const { status, text } = await ask({ query: "q" });
   assert.equal(status, 504);
   assert.equal(text, '{"error":{"code":"REQUEST_TIMEOUT","message":"the request took too long"}}');
-  assert.equal(String(await aborted), "TimeoutError: the request took too long");
+  assert.equal(String(await aborted), "TimeoutError: it took too long");
   assert.deepEqual(log.map((line) => JSON.parse(line).message), ["A query took too long"]);
 });
 
@@ -59,7 +59,7 @@ Deno.test("a client that leaves ends the pipeline's work, and nothing is sent or
     await waitUntil("the query arrives", () => handbook.asked.length === 1);
     client.abort();
     assert.equal((await asking).status, 499);
-    assert.equal(String(await aborted), "AbortError: the client disconnected");
+    assert.equal(String(await aborted), "AbortError: its caller disconnected");
     assert.deepEqual(log.map((line) => JSON.parse(line).level), ["debug"]);
   }
 });
@@ -77,7 +77,7 @@ Deno.test("a client that stops reading a stream ends the pipeline's work", async
     'data: {"type":"chunk","content":"a"}\n\n',
   );
   await reader.cancel();
-  assert.equal(String(await aborted), "AbortError: the client disconnected");
+  assert.equal(String(await aborted), "AbortError: its caller disconnected");
   assert.deepEqual(log.filter((line) => JSON.parse(line).level !== "debug"), []);
 });
 

@@ -3,7 +3,8 @@ import { AppError, type ErrorCode } from "../../../src/core/app_error.ts";
 import { ProviderError, type ProviderErrorKind } from "../../../src/llm/provider_error.ts";
 import type { PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import { chunk, createHandbook, done, stream } from "./rag_handbook.ts";
-import { script } from "./scripted_pipelines.ts";
+import { createRagFixture } from "./rag_fixture.ts";
+import { script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
 
 const sources = [{ key: "1-42", id: "42", content: "Rotate the logs.", score: 0.5 }, {
   key: "1~0",
@@ -17,6 +18,18 @@ Deno.test("a query is answered in one piece", async () => {
   const { ask } = createHandbook(script(chunk("Use "), chunk("logrotate."), done));
   const { status, text } = await ask({ query: "q" });
   assert.deepEqual([status, text], [200, '{"answer":"Use logrotate.","tokens_used":7}']);
+});
+
+Deno.test("a pipeline that ends while the body arrives is not asked", async () => {
+  const handbook = scriptedPipeline({ name: "handbook", script: script(chunk("a"), done) });
+  let looks = 0;
+  const pipelines = {
+    ...scriptedPipelines([handbook]),
+    find: () => ++looks === 1 ? handbook : undefined,
+  };
+  const { ask, lines } = createRagFixture({ pipelines });
+  assert.equal((await ask({ query: "q" })).status, 404);
+  assert.deepEqual([handbook.asked, lines.map((line) => line.question)], [[], [undefined]]);
 });
 
 Deno.test("sources come where they are asked for and permitted", async () => {
