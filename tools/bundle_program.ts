@@ -16,8 +16,9 @@ export interface Bundle extends AsyncDisposable {
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** What packages read from beside their modules; a bundle has all of both in one folder. */
-const filesOfPackages = {
+/** What modules read from beside them; a bundle has all of both in one folder. */
+const filesOfModules = {
+  "shop_questions.yaml": new URL("../src/demo/shop_questions.yaml", import.meta.url),
   "vector.tar.gz": new URL("vector.tar.gz", import.meta.resolve("@electric-sql/pglite-pgvector")),
 };
 
@@ -82,13 +83,13 @@ export async function bundleProgram(): Promise<Bundle> {
   }
   await rewriteModules(folder);
   await nameChunks(folder);
-  for (const [name, source] of Object.entries(filesOfPackages)) {
+  for (const [name, source] of Object.entries(filesOfModules)) {
     await Deno.copyFile(source, join(folder, name));
   }
   const { unstable } = denoConfig;
   await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ unstable }));
 
-  const names = [...workers.map((path) => `${basename(path, ".ts")}.js`), ...Object.keys(filesOfPackages)];
+  const names = [...workers.map((path) => `${basename(path, ".ts")}.js`), ...Object.keys(filesOfModules)];
   const kept = cleanup.move();
   return {
     folder,

@@ -119,19 +119,12 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
   }
 }
 
-const modelIsOptional: readonly unknown[] = [undefined, "local", "anthropic"];
-
 /** No default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out. */
 function checkCompletion(llm: unknown, report: Report): void {
   const provider = valueAt(llm, ["provider"]);
   if (valueAt(llm, ["enabled"]) === false) return;
-  if (provider === "local" && valueAt(llm, ["fallback"]) !== undefined) {
-    report(
-      ["llm", "fallback"],
-      "cannot be given for local: it answers by rules and calls no other provider",
-    );
-  }
-  if (modelIsOptional.includes(provider)) return;
+  // the schema says of local what to do instead
+  if (provider === undefined || provider === "anthropic" || provider === "local") return;
   if (valueAt(llm, ["model"]) === undefined) report(["llm", "model"], `is required for ${provider}`);
 }
 

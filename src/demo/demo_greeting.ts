@@ -8,9 +8,13 @@ const questions = [
     name: "query_database",
     arguments: { query: "how many orders were placed last month" },
   }],
-  ["And once more", "tools/call", {
+  ["And with another number, country or month", "tools/call", {
     name: "query_database",
     arguments: { query: "show the ten most expensive products" },
+  }],
+  ["What nobody wrote down gets the nearest questions", "tools/call", {
+    name: "query_database",
+    arguments: { query: "which customers may leave us" },
   }],
 ] as const;
 
@@ -32,6 +36,7 @@ export function demoGreeting(options: { url: string; token?: string }): string {
     "",
     ...(token === undefined ? [] : [`export POSTERN_TOKEN=${token}`, ""]),
     ...calls,
+    "The questions are in src/demo/shop_questions.yaml; docs/definitions.md shows how to write your own.",
     "Ctrl+C ends it; nothing is kept.",
   ].join("\n");
 }

@@ -1,6 +1,11 @@
 import { dayNumber, shopRows } from "./shop_rows.ts";
 import { commentStatements, insertStatement } from "./table_rows.ts";
 
+/** What can be asked of the shop in words: a definitions file. */
+export function readShopQuestions(): Promise<string> {
+  return Deno.readTextFile(new URL("./shop_questions.yaml", import.meta.url));
+}
+
 /** The role of the demo's connections: it may read the shop and do nothing else. */
 export const demoRole = "postern_demo";
 

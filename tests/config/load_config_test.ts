@@ -293,13 +293,16 @@ Deno.test("loadConfig() says which settings an unknown key may stand for, in its
   }
 });
 
-Deno.test("loadConfig() wants a model of each provider but local, and anthropic, which has a default", async () => {
+Deno.test("loadConfig() wants a model of each provider but anthropic, and says what to do in place of local", async () => {
   const load = (llm: string) => loadConfig(optionsFor(`llm: ${llm}`));
   await assert.rejects(load("{ provider: openai }"), { message: /llm\.model: is required for openai$/ });
   await assert.rejects(load("{ provider: ollama }"), { message: /llm\.model: is required for ollama$/ });
   await load("{ provider: openai, enabled: false }");
   await load("{ provider: anthropic }");
-  await load("{ provider: local }");
+  await assert.rejects(load("{ provider: local }"), {
+    message:
+      /llm\.provider: local writes no SQL: name a provider .*, or leave llm out and write verified questions/,
+  });
 });
 
 Deno.test("loadConfig() finds vendors' keys in their own variables and in the home folder", async () => {

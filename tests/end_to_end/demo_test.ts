@@ -43,6 +43,21 @@ testWithPrograms(["curl"], "the demo's own lines, pasted into another terminal, 
     assert.deepEqual(prices, prices.toSorted((a: number, b: number) => b - a));
   });
 
+  await t.step("what nobody wrote down names three questions that can be asked", async () => {
+    const { isError, content: [{ text }] } = await paste(curls[4]);
+    assert.equal(isError, true);
+    const [, askable = ""] = /Questions that can be asked in these words: (.*)/.exec(text) ?? [];
+    const texts = askable.split("; ");
+    assert.equal(texts.length, 3);
+    for (const question of texts) {
+      const line = curls[2]?.replace(
+        "how many orders were placed last month",
+        JSON.stringify(question).slice(1, -1).replaceAll("'", "'\\''"),
+      );
+      assert.equal((await paste(line)).isError, undefined, question);
+    }
+  });
+
   await t.step("a statement that would write is refused, whoever asks", async () => {
     const line = curls[1]?.replace(/SELECT status[^"]*/, "DELETE FROM orders");
     assert.equal((await paste(line)).isError, true);

@@ -105,7 +105,6 @@ databases:
   - ${databaseEntry("spare", database.name, "available_to_users: [alice]")}
 data_dir: data
 audit: { file: audit.jsonl }
-llm: { provider: local }
 log: { level: debug, format: json }
 `);
   let printed = "";

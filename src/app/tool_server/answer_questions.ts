@@ -11,21 +11,19 @@ import {
   type AnswerByModelOptions,
   createAnswerByModel,
 } from "../../tool_server/questions/answer_by_model.ts";
-import { createAnswerByRules } from "../../tool_server/questions/answer_by_rules.ts";
 import type { History } from "../../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../tool_server/questions/schema/schema_index.ts";
 import type { SchemaChanges } from "../../tool_server/resources/schema_changes.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];
-  /** Absent where simple requests are answered by rules. */
-  readonly completion?: CompletionProvider;
+  readonly completion: CompletionProvider;
   /** Those that `completion` asks. */
-  readonly providers?: readonly CompletionProvider[];
+  readonly providers: readonly CompletionProvider[];
   readonly history: History;
 }
 
-/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs of its own. */
+/** What answers requests in words, by a model. Disposing of it stops reading catalogs of its own. */
 export function answerQuestions(
   { llm, completion, history, knowledge }: WordsOptions & Pick<AnswerByModelOptions, "knowledge">,
   guard: CheckScheduler,
@@ -34,12 +32,6 @@ export function answerQuestions(
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;
-  if (completion === undefined) {
-    return {
-      answerQuestion: createAnswerByRules({ schemas: schemaChanges.catalogs, knowledge }),
-      [Symbol.dispose]() {},
-    };
-  }
   const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
     prepare: ({ catalog, ...rest }) =>

@@ -60,10 +60,7 @@ export async function watchDefinitions(options: DefinitionsOptions) {
       for (const fault of faults) {
         logger.error(`Cannot use a definition: ${definitionFaultText(path, fault)}`);
       }
-      offer(definitions, {
-        questions: createVerifiedQuestions(definitions.questions, definitions.models),
-        models: createSemanticModels(definitions.models, { logger }),
-      });
+      offer(definitions, knowledgeOf(definitions, logger));
       logged = "";
       const loadedText = `${isFirst ? "Loaded" : "Reloaded"} ${path}: ${countsOf(definitions)}`;
       const leftOut = leftOutBy(faults);
@@ -90,6 +87,30 @@ export async function watchDefinitions(options: DefinitionsOptions) {
     /** To be called when there are other databases: a definition may name one. */
     databasesChanged: () => load({ asked: false, isCurrent: () => Promise.resolve(true) }),
     [Symbol.asyncDispose]: () => watch.end(),
+  };
+}
+
+/** Offers the questions over the demo's shop, which have no fault. */
+export async function offerDemoDefinitions(
+  guard: DefinitionsOptions["guard"],
+  offer: DefinitionsOptions["offer"],
+  logger: Logger,
+): Promise<void> {
+  const { readShopQuestions } = await import("../../demo/demo_shop.ts");
+  const { signal } = new AbortController();
+  const { definitions, faults } = await readDefinitions(await readShopQuestions(), {
+    guard,
+    signal,
+    databases: undefined,
+  });
+  if (definitions === undefined || faults.length > 0) throw unusable("shop_questions.yaml", faults);
+  offer(definitions, knowledgeOf(definitions, logger));
+}
+
+function knowledgeOf({ questions, models }: ReadDefinitions, logger: Logger): Knowledge {
+  return {
+    questions: createVerifiedQuestions(questions, models),
+    models: createSemanticModels(models, { logger }),
   };
 }
 

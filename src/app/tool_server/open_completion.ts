@@ -35,7 +35,7 @@ const defaultAnthropicModel = "claude-sonnet-5-5";
 export async function openCompletion(options: OpenCompletionOptions): Promise<OpenCompletion | undefined> {
   const { config: { llm }, onUsage, metrics = createServerMetrics(), logger } = options;
   const { provider, model = defaultAnthropicModel } = llm;
-  if (!llm.enabled || provider === undefined || provider === "local") return undefined;
+  if (!llm.enabled || provider === undefined) return undefined;
   await using opening = new AsyncDisposableStack();
   const entries: ProviderEntry[] = [{ provider, model, headers: llm.headers }, ...llm.fallback ?? []];
   const providers: CompletionProvider[] = [];

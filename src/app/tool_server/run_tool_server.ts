@@ -43,19 +43,18 @@ export async function runToolServer(
       quotas,
       logger,
     });
-  const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
-    words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
+    words: completion && { llm: config.llm, history, ...completion },
     documents: pipelines === undefined && embedding === undefined ? undefined : {
       pipelines: pipelines && { ...pipelines, timeoutMs: config.server.request_timeout },
       knowledgebase: config.knowledgebase?.enabled === false ? undefined : config.knowledgebase?.pipeline,
       embedding,
     },
     offers: (part, name) => offers(config.builtins, part, name),
-    hasDefinitions: config.custom_definitions_path !== undefined,
+    hasDefinitions: demo || config.custom_definitions_path !== undefined,
     listsDefined: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession: (id) => identity?.endSession(id),
@@ -150,11 +149,15 @@ function servedBy({ pipelines }: RunningRagServer) {
   return { list: pipelines.list, open: () => Promise.resolve(pipelines) };
 }
 
-/** Offers what the configuration's definitions file defines; undefined where it names none. */
-async function openDefinitions({ config, files, logger }: Running, toolServer: ToolServer) {
+/** Offers what the configuration's definitions file defines, or the demo's; undefined where there is neither. */
+async function openDefinitions({ config, demo, files, logger }: Running, toolServer: ToolServer) {
   const { custom_definitions_path: path } = config;
-  if (path === undefined) return undefined;
-  const { watchDefinitions } = await import("./definitions_file.ts");
+  if (path === undefined && !demo) return undefined;
+  const { offerDemoDefinitions, watchDefinitions } = await import("./definitions_file.ts");
+  if (path === undefined) {
+    await offerDemoDefinitions(toolServer.guard, toolServer.offerDefinitions, logger);
+    return undefined;
+  }
   return await watchDefinitions({
     path,
     config,

@@ -145,12 +145,11 @@ export async function createToolServer(options: ToolServerOptions) {
         guard,
         whyNoExplain: (principal) => registry.whyNotUsable("execute_explain", principal),
         ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
-        byRules: words?.completion === undefined,
         view,
         hasVerified: options.hasDefinitions,
         verified: createVerifiedAnswers({
           knowledge,
-          history: words?.completion === undefined ? undefined : words.history,
+          history: words?.history,
           now: Date.now,
         }),
       }),
@@ -166,8 +165,7 @@ export async function createToolServer(options: ToolServerOptions) {
       listDatabaseConnections({ directory }),
       selectDatabaseConnection({ directory }),
       readResource({ resources }),
-      // rules remember nothing
-      ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
+      ...(words === undefined ? [] : [forget({ history: words.history })]),
       ...care,
       ...documents?.tools ?? [],
       findTools({ usableTools: (principal) => registry.usableTools(principal) }),

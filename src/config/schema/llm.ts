@@ -62,9 +62,13 @@ const vendorsOfBoth = {
 /** Completion provider of the tool server. */
 export const llm = section({
   enabled: toggle().prefault(true).describe("Answer requests in natural language, if a provider is set"),
-  provider: choice(...remoteKinds, "local").optional().describe(
-    "Kind of provider",
-  ),
+  provider: z.enum(remoteKinds, {
+    error: ({ input }) =>
+      input === "local"
+        ? "local writes no SQL: name a provider with a model (ollama runs on your machine), or leave llm out and " +
+          "write verified questions, which need no model (custom_definitions_path)"
+        : `expected one of ${remoteKinds.join(", ")}`,
+  }).optional().describe("Kind of provider"),
   model: text().optional().describe("Name of the model at the provider"),
   anthropic_api_key: apiKey().optional().describe("Anthropic's key; a file is safer"),
   anthropic_api_key_file: filePath().optional().describe("File that holds Anthropic's key"),

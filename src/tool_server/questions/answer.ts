@@ -42,8 +42,7 @@ export type Answer =
   | StatementAnswer
   /** The request can mean several things, or needs what the database does not have. */
   | { readonly kind: "question"; readonly text: string }
-  /** `choices`: names of which the caller's user may choose the one that the request means. */
-  | { readonly kind: "refused"; readonly reason: string; readonly choices?: readonly string[] };
+  | { readonly kind: "refused"; readonly reason: string };
 
 /**
  * Answers a request in words with the rows of a statement.

@@ -95,20 +95,6 @@ export function askModelsQuestion(
   });
 }
 
-/** A choice of names as a form; undefined where enough was asked, or there are too many to choose from. */
-export function askForChoice(
-  message: string,
-  options: readonly string[],
-  { round }: { readonly round: number },
-): UserQuestion | undefined {
-  if (options.length < 2 || options.length > maxOptions) return undefined;
-  return form(round, {
-    message,
-    properties: { choice: { type: "string", title: "Choice", enum: options } },
-    required: ["choice"],
-  });
-}
-
 function form(
   round: number,
   { message, ...fields }: Omit<UserQuestion["form"], "type"> & { readonly message: string },

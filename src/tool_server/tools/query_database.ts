@@ -13,7 +13,7 @@ import {
   runStatement,
   type StatementAnswer,
 } from "../questions/answer.ts";
-import { askForChoice, askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
+import { askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
@@ -32,8 +32,6 @@ export interface QueryDatabaseOptions {
   readonly verified?: VerifiedAnswers;
   /** Whether there may be verified questions, so that models are told of them. */
   readonly hasVerified?: boolean;
-  /** Whether it goes by rules: then it reads simple requests alone, asks nothing back and remembers nothing. */
-  readonly byRules?: boolean;
   /** Names the view that shows the rows; absent where views are switched off. */
   readonly view?: JsonObject | undefined;
 }
@@ -43,11 +41,6 @@ const inWords =
 
 An unclear request is answered with a question back, between two marks; ask again with what it asks for. Requests build on
 each other ("and by month?") until you call forget.
-
-`;
-const inSimpleWords =
-  `Answer a question from the database: send a simple request in natural language over one table (show, count, how many,
-top, latest, average, total, per), or one SQL statement.
 
 `;
 const sqlAlone = "Answer a question from the database: send one SQL statement.\n\n";
@@ -92,16 +85,12 @@ const output = z.object({
 });
 
 export function queryDatabase(options: QueryDatabaseOptions): Tool {
-  const { directory, answerQuestion, hasVerified = false, byRules = false } = options;
+  const { directory, answerQuestion, hasVerified = false } = options;
 
   return defineTool({
     name: "query_database",
     title: "Query database",
-    description: (answerQuestion === undefined
-      ? hasVerified ? sqlOrVerified : sqlAlone
-      : byRules
-      ? inSimpleWords
-      : inWords) + aboutSql,
+    description: (answerQuestion === undefined ? hasVerified ? sqlOrVerified : sqlAlone : inWords) + aboutSql,
     input,
     output,
     untrusted: ["question", "columns", "rows"],
@@ -193,7 +182,7 @@ const unknownNames: readonly (string | undefined)[] = ["42P01", "42703"];
 const maxRequestLength = 10_000;
 
 async function answerInWords(
-  { answerQuestion, verified, byRules = false }: QueryDatabaseOptions,
+  { answerQuestion, verified }: QueryDatabaseOptions,
   question: Question,
   client: CallClient | undefined,
 ): Promise<Answer> {
@@ -207,24 +196,21 @@ async function answerInWords(
   using progress = tellSteps(client?.notifyProgress);
   const known = await verified?.answer({ ...question, onStep: progress.begin });
   if (known !== undefined) return known;
-  const nearest = () => {
-    const near = verified?.nearest(question) ?? [];
-    return near.length === 0 ? "" : `. Questions that can be asked in these words: ${near.join("; ")}`;
-  };
   if (answerQuestion === undefined) {
+    const near = verified?.nearest(question) ?? [];
+    const askable = near.length === 0
+      ? ""
+      : `. Questions that can be asked in these words: ${near.join("; ")}`;
     return {
       kind: "refused",
       reason: "Cannot answer a request in natural language: no completion provider is configured. " +
         "Send one SQL statement instead (get_schema_info shows the tables), " +
         "or have the server's administrator set llm.provider in its configuration, " +
-        `and llm.enabled to true where it is false${nearest()}`,
+        `and llm.enabled to true where it is false${askable}`,
     };
   }
   try {
-    const answer = await answerQuestion({ ...question, onStep: progress.begin });
-    return answer.kind === "refused" && byRules
-      ? { ...answer, reason: `${answer.reason}${nearest()}` }
-      : answer;
+    return await answerQuestion({ ...question, onStep: progress.begin });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     const reason = error.noAnswer === undefined ? error.message : noAnswers[error.noAnswer];
@@ -239,10 +225,7 @@ const noAnswers: Readonly<Record<NoAnswer, string>> = {
 
 /** What a client that can ask puts to its user; undefined where there is nothing to ask, or enough was asked. */
 function questionBack(answer: Answer, asked: { readonly round: number }): UserQuestion | undefined {
-  if (answer.kind === "question") return askModelsQuestion(answer.text, asked);
-  return answer.kind === "refused" && answer.choices !== undefined
-    ? askForChoice("The request could be about several tables. Which one is meant?", answer.choices, asked)
-    : undefined;
+  return answer.kind === "question" ? askModelsQuestion(answer.text, asked) : undefined;
 }
 
 /** The model has read what others wrote, so its words may be theirs. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import {
-  askForChoice,
   askModelsQuestion,
   readUserAnswer,
   withAnswer,
@@ -81,16 +80,6 @@ Deno.test("askModelsQuestion() says whose words they are, and asks three times a
   assert.deepEqual(plain?.form.required, ["answer"]);
   assert.deepEqual(Object.keys(plain?.form.properties ?? {}), ["answer"]);
   assert.equal(askModelsQuestion("Which year?", { round: 3 }), undefined);
-});
-
-Deno.test("askForChoice() asks only where there is something to choose", () => {
-  const ask = askForChoice("Which?", ["a", "b"], { round: 0 });
-  assert.deepEqual(ask?.form.properties, { choice: { type: "string", title: "Choice", enum: ["a", "b"] } });
-  assert.equal(askForChoice("Which?", ["a"], { round: 0 }), undefined);
-  assert.equal(
-    askForChoice("Which?", Array.from({ length: 21 }, (_, i) => `t${i}`), { round: 0 }),
-    undefined,
-  );
 });
 
 Deno.test("withAnswer() leaves a request without an answer as it is", () => {

@@ -1,4 +1,4 @@
-import { wordSet } from "../rules/request_tokens.ts";
+import { wordSet } from "../request_tokens.ts";
 import { type ArgumentKind, type ValueContext, valuesAt } from "./argument_values.ts";
 import { phrasingWords, type RequestWords, requestWords } from "./request_words.ts";
 

@@ -1,13 +1,6 @@
 import { foldText } from "../../../text/words.ts";
 import { isPlural } from "../../../text/word_stem.ts";
-import {
-  phraseAt,
-  type PhraseTable,
-  phraseTable,
-  type Token,
-  tokenise,
-  wordSet,
-} from "../rules/request_tokens.ts";
+import { phraseAt, type PhraseTable, phraseTable, type Token, tokenise, wordSet } from "../request_tokens.ts";
 
 /** One word, number or sign of a request, in the form in which requests are compared. */
 export interface RequestWord {

@@ -80,14 +80,14 @@ export function createVerifiedQuestions(
     return others.length > 0 ? undefined : only;
   }
 
-  /** The questions that share the most with a request, nearest first; none that share next to nothing. */
+  /** The questions that share the most with a request, nearest first. */
   function ranked(text: string, database: string, principal: Principal) {
     const asked = termsOf(text);
     return grantedTo(principal, preparedFor(database))
       .map((entry) => ({ entry, score: likeness(asked, entry.terms, entry.rarity) }))
-      .filter(({ score }) => score >= leastLikeness)
       .map(({ entry, score }) => ({
         entry,
+        isNear: score >= leastLikeness,
         score: score + (counts(text) === counts(entry.question.name) ? ofCounting : 0),
       }))
       .toSorted((a, b) => b.score - a.score);
@@ -96,8 +96,11 @@ export function createVerifiedQuestions(
   return {
     match,
 
+    /** Those of the nearest that share more than next to nothing with a request. */
     nearest(text: string, database: string, principal: Principal, most: number): VerifiedQuestion[] {
-      return ranked(text, database, principal).slice(0, most).map(({ entry }) => entry.question);
+      return ranked(text, database, principal).filter(({ isNear }) => isNear).slice(0, most).map((
+        { entry },
+      ) => entry.question);
     },
 
     /**

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../../src/core/logger.ts";
+import { readShopQuestions } from "../../../../src/demo/demo_shop.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
 import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
@@ -8,7 +9,7 @@ import type { Knowledge } from "../../../../src/tool_server/questions/prompt_kno
 import { readQuestions } from "../../../../src/tool_server/questions/verified/read_questions.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 
-/** What the definitions of verified_shop.yaml and verified_hospital.yaml say; none of them has a fault. */
+/** What the definitions of the demo's shop and of verified_hospital.yaml say; none of them has a fault. */
 export async function judgedKnowledge(): Promise<Knowledge> {
   const checks = {
     guard: await createStatementGuard(),
@@ -16,7 +17,9 @@ export async function judgedKnowledge(): Promise<Knowledge> {
     databases: ["shop", "hospital"],
   };
   const read = await Promise.all(checks.databases.map(async (database) => {
-    const text = await Deno.readTextFile(new URL(`verified_${database}.yaml`, import.meta.url));
+    const text = database === "shop"
+      ? await readShopQuestions()
+      : await Deno.readTextFile(new URL(`verified_${database}.yaml`, import.meta.url));
     const { sections, faults } = await readSections(text);
     assert.ok(sections && faults.length === 0, JSON.stringify(faults));
     const { questions, faults: questionFaults } = await readQuestions(sections.questions, checks);

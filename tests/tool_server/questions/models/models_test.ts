@@ -8,7 +8,6 @@ import {
   createSemanticModels,
   fittingModels,
 } from "../../../../src/tool_server/questions/models/semantic_models.ts";
-import { withTableWords } from "../../../../src/tool_server/questions/models/table_words.ts";
 import { buildCatalog } from "../build_catalog.ts";
 
 const guard = await createStatementGuard();
@@ -163,20 +162,6 @@ Deno.test("a request gets the models that it names, and what it names of them", 
   assert.deepEqual(fitting("turnover per region"), [["order", ["net revenue"]], ["client", ["market"]]]);
   assert.deepEqual(fitting("how many clients made purchases?"), [["order", []], ["client", []]]);
   assert.deepEqual(fitting("net price of products"), []);
-});
-
-Deno.test("a request says a table's own name where it says a model's", async () => {
-  const { models } = await shopModels();
-  const visible = models.ofCatalog(database, local, tables());
-  const of = (request: string) => withTableWords(request, visible);
-  assert.equal(
-    of("How many Clients made a purchase of 'deals'?"),
-    "How many customers made a orders of 'deals'?",
-  );
-  assert.equal(of("orders per client"), "orders per customers");
-  assert.equal(of("products"), "products");
-  const twice = visible.map((model) => ({ ...model, synonyms: ["deal"] }));
-  assert.equal(withTableWords("all deals of clients", twice), "all deals of customers");
 });
 
 Deno.test("models without a database are those of each that has their tables, and join each other", async () => {

@@ -1,4 +1,4 @@
-import { identifierWords, wordStem } from "../../../text/word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 
 /** A piece of a request. `start` and `end` are its place in the text, in UTF-16 units. */
 export interface Token {
@@ -128,64 +128,4 @@ export function phraseAt<T>(
     if (meaning !== undefined) return { meaning, end };
   }
   return undefined;
-}
-
-/** What is made of a phrase's meaning, where there is one. */
-export function mapPhrase<T, U>(
-  found: Phrase<T> | undefined,
-  read: (meaning: T) => U | undefined,
-): Phrase<U> | undefined {
-  const meaning = found && read(found.meaning);
-  return found && meaning !== undefined ? { meaning, end: found.end } : undefined;
-}
-
-/** What `read` finds from a token on, again and again, with some of the words between. */
-export function listAt<T>(
-  tokens: readonly Token[],
-  start: number,
-  between: ReadonlySet<string>,
-  read: (at: number) => Phrase<T> | undefined,
-): Phrase<T[]> | undefined {
-  const first = read(start);
-  if (first === undefined) return undefined;
-  const next = skipWords(tokens, first.end, between);
-  const rest = next > first.end ? listAt(tokens, next, between, read) : undefined;
-  return { meaning: [first.meaning, ...rest?.meaning ?? []], end: rest?.end ?? first.end };
-}
-
-/** The first result that one of the items gives. */
-export function firstOf<T, U>(items: readonly T[], read: (item: T) => U | undefined): U | undefined {
-  for (const item of items) {
-    const result = read(item);
-    if (result !== undefined) return result;
-  }
-  return undefined;
-}
-
-/** What a token is compared by; empty where there is none, or a quoted text, which means nothing but itself. */
-export function wordAt(tokens: readonly Token[], at: number): string {
-  const token = tokens[at];
-  return token === undefined || token.kind === "quoted" ? "" : token.key;
-}
-
-/** The first token at or after `at` that is none of the words. */
-export function skipWords(tokens: readonly Token[], at: number, words: ReadonlySet<string>): number {
-  let next = at;
-  while (words.has(wordAt(tokens, next))) next += 1;
-  return next;
-}
-
-/** A pattern for {@linkcode matchAt}: one space is between words, and it ends where a word does. */
-export function wordPattern(source: string): RegExp {
-  return new RegExp(`^(?:${source})(?= |$)`);
-}
-
-const longestMatch = 12;
-
-/** Matches a pattern with the words from a token on. A quoted text and an amount of money match nothing. */
-export function matchAt(tokens: readonly Token[], at: number, pattern: RegExp) {
-  const text = tokens.slice(at, at + longestMatch)
-    .map(({ kind, key }) => kind === "quoted" || kind === "money" ? '"' : key).join(" ");
-  const match = pattern.exec(text);
-  return match && { groups: match.groups ?? {}, end: at + match[0].split(" ").length };
 }
