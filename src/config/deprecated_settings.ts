@@ -1,6 +1,6 @@
 import { queryLimits } from "../rag_server/query_limits.ts";
 import { type PlaceOf, settingAt } from "../core/document/place.ts";
-import { settingsOf, valueAt, type ValueMap } from "../core/document/value_tree.ts";
+import { settingsOf, type ValueMap } from "../core/document/value_tree.ts";
 
 /**
  * Settings of pgEdge's two servers that Postern does not need, and what is in their place. `[]` is every element
@@ -48,21 +48,6 @@ export function takeDeprecatedSettings(tree: ValueMap, place: PlaceOf): string[]
       return `${settingAt(path, place)} is not used: ${instead}`;
     })
   );
-}
-
-/**
- * Takes reranking by `local` out of a configuration, which earlier versions had: without the corpus it put what the search
- * had found in a worse order. Returns one warning for each pipeline that names it.
- */
-export function takeLocalRerank(tree: ValueMap, place: PlaceOf): string[] {
-  return settingsOf(tree, "pipelines[].rerank").flatMap(({ holder, key, path }) => {
-    if (String(valueAt(holder[key], ["provider"])).toLowerCase() !== "local") return [];
-    delete holder[key];
-    return [
-      `${settingAt(path, place)} is not used: local no longer reranks, as it made the order worse; ` +
-      "documents keep the order of the search",
-    ];
-  });
 }
 
 /** Settings that files for pgEdge's RAG server may set higher than Postern goes, and how high it goes. */

@@ -5,7 +5,7 @@ import type { YamlDocument } from "../core/document/yaml_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
-import { clampSettings, takeDeprecatedSettings, takeLocalRerank } from "./deprecated_settings.ts";
+import { clampSettings, takeDeprecatedSettings } from "./deprecated_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
@@ -80,7 +80,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ...document,
   }) as ValueMap;
   const hints = variableHints(document.tree, document.place);
-  const clamped = [...clampSettings(tree, document.place), ...takeLocalRerank(tree, document.place)];
+  const clamped = clampSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
   faults.push(...takeFaultyHalves(tree, locator(document, origins)));
   const addresses = defaultAddresses(tree, flags);

@@ -347,7 +347,7 @@ Deno.test("loadConfig() keeps the demo's RAG server to this machine, where Host 
   ]);
 });
 
-Deno.test("loadConfig() keeps an empty filter_columns, which allows none, and takes out reranking by local", async () => {
+Deno.test("loadConfig() keeps an empty filter_columns, which allows none", async () => {
   const { config } = await loadConfig(optionsFor(`
 defaults: { embedding_llm: { provider: local }, rag_llm: { provider: local } }
 pipelines:
@@ -357,7 +357,6 @@ pipelines:
       - { table: a, text_column: t, vector_column: v, filter_columns: [] }
       - { table: b, text_column: t, vector_column: v, filter_columns: [year, meta->>kind, 7] }
       - { table: c, text_column: t, vector_column: v }
-    rerank: { provider: LOCAL, top_k: 1 }
 `));
   const [pipeline] = config.pipelines;
   assert.deepEqual(pipeline?.tables.map((table) => table.filter_columns), [
@@ -365,7 +364,6 @@ pipelines:
     ["year", "meta->>kind", "7"],
     undefined,
   ]);
-  assert.equal(pipeline?.rerank, undefined);
 });
 
 Deno.test("OpenTelemetry's variables name a collector where traces has none", async () => {

@@ -11,7 +11,6 @@ import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
 import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
-import { warnOfOpenIndexes } from "../../rag_server/keyword/open_indexes.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
@@ -132,8 +131,6 @@ async function openPipeline(
         // first: another fault of the tables is no reason to go on with those that were proved before
         await proof?.prove(signal);
         const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
-        const relations = opened.map(({ table }) => table.relation);
-        await warnOfOpenIndexes(database, relations, logger, signal);
         const retriever = createRetriever({ database, tables: opened, search, logger });
         return proof?.guarding(retriever) ?? retriever;
       },

@@ -339,7 +339,7 @@ export function openGrantStore(options: {
   };
 }
 
-/** Whose share a record is of; one of an earlier version may be nobody's. */
+/** Whose share a record is of. */
 const ownerOf = "coalesce('user:' || username, payload ->> 'owner', id)";
 
 type Statements = Readonly<Record<string, StatementSync>>;

@@ -1,10 +1,9 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
 import { type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
-import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
-import { openIndexes } from "../keyword/open_indexes.ts";
+import { indexFormat, indexTable } from "../keyword/index_record.ts";
 import { fewTexts, keywordIndexOf } from "../search/searched_table.ts";
-import { type Check, type CheckResult, error, note, readJson, warning } from "./check.ts";
+import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
 import { addWordsColumn } from "./words_column_check.ts";
 
@@ -40,21 +39,6 @@ export function keywordIndexCheck(subject: TableSubject): Check {
         if (!(thrown instanceof AppError)) throw thrown;
         return [warning(thrown.message, commandsFor(subject).make)];
       }
-    },
-  };
-}
-
-/** Whether the index tells of rows only those who may read them. */
-export function openIndexCheck({ database, facts, settings }: TableSubject): Check {
-  return {
-    name: `readers of the keyword index of ${settings.table}`,
-    async run(signal) {
-      return (await openIndexes(database, facts.relation, signal)).map(({ source, roles, remedy }) =>
-        error(
-          `The keyword index of ${source} tells ${roles.join(", ")} of rows that row-level security hides`,
-          remedy,
-        )
-      );
     },
   };
 }
@@ -104,18 +88,13 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
       "-- Run that version, or have it drop the index (-drop-index), then make it with this one",
     );
   }
-  const isReadable = record.format >= oldestFormat && record.format <= indexFormat;
-  if (!isReadable || record.idColumn !== subject.table.key.name) {
-    return warning("The keyword index has another id column or format than this version reads", remake);
+  if (record.idColumn !== subject.table.key.name) {
+    return warning("The keyword index has another id column than the pipeline", remake);
   }
   if (record.state !== "ready") {
     return warning("The keyword index is unfinished, or is being built now", make);
   }
-  if (record.format === indexFormat) return undefined;
-  const flaw = record.format === 1
-    ? "does not find the words inside compounds such as input/output"
-    : "takes the letters of e.g. and the digits of 1.2.3 for words";
-  return warning(`An earlier version built the keyword index: it ${flaw}`, make);
+  return undefined;
 }
 
 /** Whether row-level security holds the role that reads, to which the index is closed. */

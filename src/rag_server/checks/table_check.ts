@@ -6,7 +6,7 @@ import { createRetriever } from "../search/retriever.ts";
 import { isOfCallers, openSearchedTable, type SearchedTableSettings } from "../search/searched_table.ts";
 import { type Check, type CheckResult, error, note } from "./check.ts";
 import { idCheck } from "./id_check.ts";
-import { keywordIndexCheck, openIndexCheck } from "./keyword_index_check.ts";
+import { keywordIndexCheck } from "./keyword_index_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
 import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
 import {
@@ -54,7 +54,6 @@ function checksOf(subject: TableSubject): Check[] {
     missingVectorsCheck(subject),
     ...(hasIndexes ? [vectorIndexCheck(subject)] : [comparedRows(subject)]),
     ...(subject.isHybrid ? [hasIndexes ? keywordIndexCheck(subject) : wordsColumnCheck(subject)] : []),
-    openIndexCheck(subject),
     ...(subject.table.filter === undefined ? [] : [filterCheck(subject)]),
     statisticsCheck(subject),
     searchCheck(subject),

@@ -1,4 +1,4 @@
-import { basename, dirname, relative, sep } from "node:path";
+import { dirname, relative, sep } from "node:path";
 import { AppError } from "../../core/app_error.ts";
 import { isWithin, type Scope } from "./find_files.ts";
 import { type ConfiguredFolder, type GivenPath, isInside } from "./given_paths.ts";
@@ -26,8 +26,6 @@ export interface SourceKnowledge {
   readonly sourceName?: string | undefined;
   readonly configured: readonly ConfiguredFolder[];
   readonly known: readonly KnownSource[];
-  /** Files that an earlier version ingested, and the folders that were given then; absolute. */
-  readonly former: readonly { readonly location: string; readonly folder: string }[];
 }
 
 type Owner = Omit<Source, "scopes">;
@@ -56,7 +54,7 @@ export function assignSources(given: readonly GivenPath[], knowledge: SourceKnow
     );
     const owner = configuredOwner(path, sourceName, knowledge) ?? sameRun[0] ??
       (sourceName === undefined
-        ? knownOwner(path, known) ?? formerOwner(path, knowledge) ?? newOwner(path, knowledge)
+        ? knownOwner(path, known) ?? newOwner(path, knowledge)
         : namedOwner(path, sourceName, known));
     refuseOuter(path, configured);
     const before = assigned.get(owner.name) ?? { owner, path, scopes: new Map<string, Scope>() };
@@ -126,19 +124,7 @@ function knownOwner(path: GivenPath, known: readonly KnownSource[]): Owner | und
   return source && { ...source, isWhole: source.isWhole || path.isFolder, isNamed: false };
 }
 
-/** Where an earlier version read the folder that was given as a part of another one, that one is the source. */
-function formerOwner(path: GivenPath, knowledge: SourceKnowledge): Owner | undefined {
-  const [source] = outerFirst(
-    knowledge.former.filter(({ location, folder }) =>
-      isInside(location, path.location) && folder !== path.location && isInside(path.location, folder)
-    ),
-  );
-  if (source === undefined || !path.isFolder) return undefined;
-  const owner = { name: basename(source.folder), folder: source.folder, isWhole: true, isNamed: false };
-  return owner.name === "" ? undefined : refuseConfigured(owner, path, knowledge);
-}
-
-function newOwner(path: GivenPath, knowledge: SourceKnowledge): Owner {
+function newOwner(path: GivenPath, { configured }: SourceKnowledge): Owner {
   const { folderName, given, isFolder } = path;
   if (folderName === "") {
     throw new AppError(
@@ -147,19 +133,12 @@ function newOwner(path: GivenPath, knowledge: SourceKnowledge): Owner {
     );
   }
   const name = folderName.normalize("NFC");
-  return refuseConfigured(
-    { name, folder: folderOf(path), isWhole: isFolder, isNamed: false },
-    path,
-    knowledge,
-  );
-}
-
-function refuseConfigured(owner: Owner, { given }: GivenPath, { configured }: SourceKnowledge): Owner {
-  const other = configured.find(({ name }) => name === owner.name);
+  const owner = { name, folder: folderOf(path), isWhole: isFolder, isNamed: false };
+  const other = configured.find((source) => source.name === name);
   if (other === undefined) return owner;
   throw new AppError(
     "invalid",
-    `Cannot ingest ${given} as source "${owner.name}": the configuration has ${other.path} under this name; give ` +
+    `Cannot ingest ${given} as source "${name}": the configuration has ${other.path} under this name; give ` +
       "another name with -source NAME",
   );
 }

@@ -7,11 +7,10 @@ import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
 import { type FileNote, findFiles } from "./find_files.ts";
-import { type GivenPaths, isInside, lookAtPaths, type PathOptions } from "./given_paths.ts";
+import { type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
 import { ingestNotices } from "./ingest_notices.ts";
 import {
   type FileRecord,
-  formerFolder,
   type IngestRecords,
   readRecords,
   removeFile,
@@ -126,7 +125,7 @@ async function run(
 ): Promise<IngestSummary> {
   const { table, embedding, signal, logger, onProgress, isDryRun = false } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
-  if (!isDryRun) await openRecords(session, signal);
+  if (!isDryRun) await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
   if (given.removedSource !== undefined) {
     return await removeKnownSource(options, session, { target, records, name: given.removedSource });
@@ -134,7 +133,7 @@ async function run(
   const settings = { ...ingestDefaults, ...options, isDryRun };
   using reader = createFileReader({ ...settings, model: embedding.name });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
-  const notices = await ingestNotices(plans, records, given.isAllConfigured ? options.configured : undefined);
+  const notices = ingestNotices(plans, records, given.isAllConfigured ? options.configured : undefined);
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   const notes = {
     skipped: plans.flatMap(({ found }) => found.skipped),
@@ -212,9 +211,6 @@ async function planSources(
     sourceName,
     configured,
     known: records.sources,
-    former: records.files.flatMap((file) =>
-      file.formerPath === undefined ? [] : [{ location: file.formerPath, folder: formerFolder(file) }]
-    ),
   });
   const ownNames = new Set([...configured, ...sources].map(({ name }) => name));
   const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
@@ -265,9 +261,7 @@ async function removeKnownSource(
     readonly name: string;
   },
 ): Promise<IngestSummary> {
-  const files = records.files.filter(({ source, formerPath }) =>
-    source === name || (formerPath !== undefined && isInside(formerPath, name))
-  );
+  const files = records.files.filter(({ source }) => source === name);
   if (files.length === 0 && !records.sources.some((source) => source.name === name)) {
     throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
   }

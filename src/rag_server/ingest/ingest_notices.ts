@@ -1,5 +1,5 @@
-import { type ConfiguredSource, isThere } from "./given_paths.ts";
-import { formerFolder, type IngestRecords } from "./ingest_record.ts";
+import type { ConfiguredSource } from "./given_paths.ts";
+import type { IngestRecords } from "./ingest_record.ts";
 import type { SourcePlan } from "./plan_source.ts";
 
 /**
@@ -7,11 +7,11 @@ import type { SourcePlan } from "./plan_source.ts";
  *
  * @param configured the table's sources, if all of the pipeline's are ingested; those too whose folder is missing
  */
-export async function ingestNotices(
+export function ingestNotices(
   plans: readonly SourcePlan[],
   { files, sources }: IngestRecords,
   configured: readonly ConfiguredSource[] | undefined,
-): Promise<string[]> {
+): string[] {
   const notices: string[] = [];
   for (const { source: { name }, formerName, absorbed, doubled } of plans) {
     if (formerName !== undefined) notices.push(`Source "${formerName}" gets the name "${name}"`);
@@ -31,22 +31,10 @@ export async function ingestNotices(
     const count = files.filter(({ source }) => source === name).length;
     if (count > 0 && isLeft(name)) {
       notices.push(
-        `Source "${name}" is not in the configuration, and its files (${count}) stay; ${howToRemove(name)}`,
+        `Source "${name}" is not in the configuration, and its files (${count}) stay; to remove them, give ` +
+          `-source "${name}" and -confirm-removal without a PATH`,
       );
     }
   }
-  const moved = new Set(plans.flatMap((plan) => [...plan.moved, ...plan.doubled].map(({ id }) => id)));
-  const former = files.filter(({ id, formerPath }) => formerPath !== undefined && !moved.has(id));
-  for (const [folder, left] of Map.groupBy(former, formerFolder)) {
-    if (await isThere(folder)) continue;
-    notices.push(
-      `An earlier version ingested ${folder}, which is not there any more, and its files (${left.length}) stay; ` +
-        howToRemove(folder),
-    );
-  }
   return notices;
-}
-
-function howToRemove(name: string): string {
-  return `to remove them, give -source "${name}" and -confirm-removal without a PATH`;
 }

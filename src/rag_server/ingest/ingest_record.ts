@@ -1,19 +1,16 @@
-import { dirname, sep } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import type { KnownSource } from "./assign_sources.ts";
 import type { IngestTable } from "./ingest_table.ts";
-import { findRecordSchema, recordTables } from "./record_schema.ts";
+import { hasRecords, recordTables } from "./record_schema.ts";
 
 const { sources, files, chunks } = recordTables;
 
 export interface FileRecord {
   readonly id: string;
-  /** The source's name; undefined for a file that an earlier version ingested. */
-  readonly source: string | undefined;
-  /** Below the source's folder, with `/`; without a source, below the folder that was given then. */
+  /** The source's name. */
+  readonly source: string;
+  /** Below the source's folder, with `/`. */
   readonly path: string;
-  /** Absolute; only of a file without a source. */
-  readonly formerPath: string | undefined;
   /**
    * Changes with the file's bytes, and with all that its chunks depend on besides. Empty where the file got another path,
    * and its rows do not tell so yet.
@@ -35,30 +32,19 @@ export interface IngestRecords {
   readonly files: readonly FileRecord[];
 }
 
-/** The folder that was given when an earlier version ingested a file, or the file's own; absolute. */
-export function formerFolder({ formerPath = "", path }: FileRecord): string {
-  const below = `/${path}`;
-  const isBelow = formerPath.split(sep).join("/").endsWith(below);
-  return isBelow && formerPath.length > below.length
-    ? formerPath.slice(0, -below.length)
-    : dirname(formerPath);
-}
-
-/** Reads the tables as they are, those of an earlier version too. */
+/** @throws {AppError} `conflict` where a newer version made the tables */
 export async function readRecords(session: SqlSession, table: IngestTable): Promise<IngestRecords> {
-  const schema = await findRecordSchema(session);
-  if (schema === "none") return { sources: [], files: [] };
-  const isFormer = schema === "former";
+  if (!await hasRecords(session)) return { sources: [], files: [] };
   const rows = await session.query(
-    `SELECT f.id, ${isFormer ? "NULL, f.source, f.path" : "s.name, f.path, f.former_path"}, f.hash,
+    `SELECT f.id, s.name, f.path, f.hash,
         (count(c.key) > 0 AND count(t.${table.idColumn}) = count(c.key))::int
-      FROM ${files} f ${isFormer ? "" : `LEFT JOIN ${sources} s ON s.id = f.source_id`}
+      FROM ${files} f JOIN ${sources} s ON s.id = f.source_id
       LEFT JOIN ${chunks} c ON c.file = f.id
       LEFT JOIN ${table.relation} t ON t.${table.idColumn} = c.key::${table.idType}
-      WHERE f.target = $1::oid GROUP BY f.id${isFormer ? "" : ", s.name"} ORDER BY f.id`,
+      WHERE f.target = $1::oid GROUP BY f.id, s.name ORDER BY f.id`,
     [table.oid],
   );
-  const known = isFormer ? [] : await session.query(
+  const known = await session.query(
     `SELECT name, folder, is_whole::int FROM ${sources} WHERE target = $1::oid ORDER BY id`,
     [table.oid],
   );
@@ -68,11 +54,10 @@ export async function readRecords(session: SqlSession, table: IngestTable): Prom
       folder: folder ?? "",
       isWhole: isWhole === "1",
     })),
-    files: rows.map(([id, source, path, formerPath, hash, isWhole]) => ({
+    files: rows.map(([id, source, path, hash, isWhole]) => ({
       id: id ?? "",
-      source: source ?? undefined,
+      source: source ?? "",
       path: path ?? "",
-      formerPath: formerPath ?? undefined,
       hash: hash ?? "",
       isWhole: isWhole === "1",
     })),
@@ -125,7 +110,7 @@ export async function removeSource(session: SqlSession, table: IngestTable, name
   await session.query(`DELETE FROM ${sources} WHERE target = $1::oid AND name = $2`, [table.oid, name]);
 }
 
-/** Puts records of other sources, or of none, into one, in the caller's transaction; `path` is the one they get there. */
+/** Puts records of other sources into one, in the caller's transaction; `path` is the one they get there. */
 export async function moveRecords(
   session: SqlSession,
   table: IngestTable,
@@ -145,7 +130,7 @@ export async function moveRecords(
     );
   }
   await session.query(
-    `UPDATE ${files} f SET source_id = s.id, path = m.path, former_path = NULL, hash = m.hash ${from}, ${sources} s
+    `UPDATE ${files} f SET source_id = s.id, path = m.path, hash = m.hash ${from}, ${sources} s
       WHERE f.id = m.id AND s.target = $2::oid AND s.name = $3`,
     [json, table.oid, source],
   );

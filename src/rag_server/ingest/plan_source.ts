@@ -1,4 +1,3 @@
-import { basename, join } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
@@ -6,7 +5,6 @@ import { isInside, isThere } from "./given_paths.ts";
 import {
   deleteFile,
   type FileRecord,
-  formerFolder,
   type IngestRecords,
   moveRecords,
   removeSource,
@@ -19,13 +17,13 @@ import { goneRecords, type KnownFiles, refuseRemoval } from "./refuse_removal.ts
 
 /** How a source's files are known, and which of them are gone, before any of them is read. */
 export interface SourcePlan extends KnownFiles {
-  /** The name under which the table knows the folder until now. */
+  /** Optional: the source's name until now. */
   readonly formerName?: string;
   /** Sources in the source's folder, which become a part of it. */
   readonly absorbed: readonly KnownSource[];
-  /** Records that were theirs or of an earlier version, or have another path, as they are to be. */
+  /** Records to move, in their new form. */
   readonly moved: readonly FileRecord[];
-  /** Records of the same files once more, with rows of their own. */
+  /** Second records of a file, whose rows are to go. */
   readonly doubled: readonly FileRecord[];
 }
 
@@ -46,11 +44,9 @@ export async function planSource(
 ): Promise<SourcePlan | string> {
   const { records: { sources, files }, isRemovalConfirmed } = context;
   const known = sources.find(({ name }) => name === source.name);
-  const other = await findOtherFolder(source, known, context);
-  if (other !== undefined) return other;
-  const gone = known === undefined ? await findGoneFolder(source, context) : undefined;
-  if (gone !== undefined) return gone;
-  const formerName = known === undefined ? await findFormerName(source, context) : undefined;
+  const refusal = source.isNamed ? undefined : await whyUnclear(source, known, context);
+  if (refusal !== undefined) return refusal;
+  const formerName = known === undefined && source.isNamed ? nameUntilNow(source, context) : undefined;
   const own = formerName ?? source.name;
   const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
   const records = new Map<string, FileRecord>(
@@ -61,18 +57,13 @@ export async function planSource(
   const take = (file: FileRecord, path: string) => {
     if (records.has(path)) doubled.push(file);
     else {
-      records.set(path, { ...file, source: source.name, path, formerPath: undefined });
+      records.set(path, { ...file, source: source.name, path });
       movedIds.add(file.id);
     }
   };
   for (const file of files) {
-    const path = newPath(file, source, absorbed);
-    if (path !== undefined) take(file, path);
-  }
-  if (records.size === 0) {
-    for (const file of await findFormerFiles(source, context)) {
-      take(file, file.path.normalize("NFC"));
-    }
+    const inner = absorbed.find(({ name }) => name === file.source);
+    if (inner !== undefined) take(file, `${pathBelow(source.folder, inner.folder)}/${file.path}`);
   }
   for (const [path, record] of await findRenamed({ source, found, records }, context)) {
     records.delete(record.path);
@@ -125,78 +116,35 @@ function isAbsorbed(
     !ownNames.has(inner.name);
 }
 
-/** The path in a source of a record that becomes a part of it: of an absorbed source, or of an earlier version. */
-function newPath(
-  file: FileRecord,
-  { folder, isWhole, scopes }: Source,
-  absorbed: readonly KnownSource[],
-): string | undefined {
-  const { formerPath } = file;
-  if (formerPath !== undefined) {
-    const belongs = isWhole
-      ? isInside(formerPath, folder)
-      : scopes.some(({ location }) => location === formerPath);
-    return belongs ? pathBelow(folder, formerPath) : undefined;
-  }
-  const inner = absorbed.find(({ name }) => name === file.source);
-  return inner && `${pathBelow(folder, inner.folder)}/${file.path}`;
-}
-
-/** Why a folder that has a source's name by chance is not taken for it. */
-async function findOtherFolder(
-  source: Source,
+/**
+ * Why a folder that nobody named is not read: it may be a known one in a new place, whose files would be in the table twice
+ * or take those of another.
+ */
+async function whyUnclear(
+  { name, folder, isWhole }: Source,
   known: KnownSource | undefined,
   context: PlanContext,
 ): Promise<string | undefined> {
-  if (known === undefined || source.isNamed || known.folder === source.folder) return undefined;
-  if (await isSameFolder(filesOf(source.name, context), source.folder, context)) return undefined;
-  return `Cannot ingest ${source.folder} as source "${source.name}": under this name the table has ${known.folder}, ` +
-    `and most of its files are missing or different here; give another folder another name with -source NAME; if it ` +
-    `is the same folder, add -source "${source.name}"`;
-}
-
-/** Why a folder of a new name is not read that has the files of one that is gone: they would be in the table twice. */
-async function findGoneFolder(
-  { name, folder, isNamed, isWhole }: Source,
-  context: PlanContext,
-): Promise<string | undefined> {
-  if (isNamed || !isWhole) return undefined;
-  for (const known of context.records.sources) {
-    const files = filesOf(known.name, context);
-    if (context.ownNames.has(known.name) || files.length === 0 || await isThere(known.folder)) continue;
-    if (!await isSameFolder(files, folder, context)) continue;
-    return `Cannot ingest ${folder} as source "${name}": it has most files of source "${known.name}", whose folder ` +
-      `${known.folder} is not there any more; if that was moved, add -source "${known.name}"; if it is another ` +
-      `folder, add -source "${name}"`;
+  if (known !== undefined) {
+    if (known.folder === folder) return undefined;
+    return `Cannot ingest ${folder} as source "${name}": under this name the table has ${known.folder}; if that was ` +
+      `moved here, add -source "${name}"; if this is another folder, give it another name with -source NAME`;
+  }
+  if (!isWhole) return undefined;
+  for (const other of context.records.sources) {
+    const isUsed = !context.ownNames.has(other.name) && filesOf(other.name, context).length > 0;
+    if (!isUsed || await isThere(other.folder)) continue;
+    return `Cannot ingest ${folder} as source "${name}": the folder of source "${other.name}", ${other.folder}, is not ` +
+      `there any more; if that was moved here, add -source "${other.name}"; if this is another folder, add -source "${name}"`;
   }
   return undefined;
 }
 
-/** Files that an earlier version read from a folder of the same name, which is gone, and that are in this one. */
-async function findFormerFiles(
-  { name, folder, isWhole }: Source,
-  context: PlanContext,
-): Promise<readonly FileRecord[]> {
-  const former = context.records.files.filter(({ formerPath }) => formerPath !== undefined);
-  for (const [before, files] of Map.groupBy(former, formerFolder)) {
-    if (!isWhole || basename(before) !== name || await isThere(before)) continue;
-    if (await isSameFolder(files, folder, context)) return files;
-  }
-  return [];
-}
-
-/** The name that a folder had, where it now gets a new one: of a folder that is the same and has mostly the same files. */
-async function findFormerName(
-  { folder, isNamed }: Source,
-  context: PlanContext,
-): Promise<string | undefined> {
-  const { records: { sources }, ownNames } = context;
-  if (!isNamed) return undefined;
-  const former = sources.find((source) =>
+/** The name of a folder that gets a new one. */
+function nameUntilNow({ folder }: Source, { records, ownNames }: PlanContext): string | undefined {
+  return records.sources.find((source) =>
     source.isWhole && source.folder === folder && !ownNames.has(source.name)
-  );
-  if (former === undefined) return undefined;
-  return await isSameFolder(filesOf(former.name, context), folder, context) ? former.name : undefined;
+  )?.name;
 }
 
 function filesOf(name: string, { records }: PlanContext): FileRecord[] {
@@ -219,22 +167,4 @@ async function findRenamed(
     if (record !== undefined) renamed.set(file.path, record);
   }
   return renamed;
-}
-
-/** Whether at least half of the files that were ingested from one folder are in another one, as they were. */
-async function isSameFolder(
-  files: readonly FileRecord[],
-  folder: string,
-  { reader, signal }: PlanContext,
-): Promise<boolean> {
-  let same = 0;
-  let others = 0;
-  for (const file of files) {
-    const { path } = file;
-    if (await reader.hash({ location: join(folder, path), path }, signal) === file.hash) same++;
-    else others++;
-    if (same * 2 >= files.length) return true;
-    if (others * 2 > files.length) return false;
-  }
-  return true;
 }

@@ -15,7 +15,6 @@ import {
   type IndexRecord,
   indexTable,
   markReady,
-  oldestFormat,
   refuseNewerIndex,
   schemaSql,
 } from "./index_record.ts";
@@ -61,8 +60,7 @@ export interface BuiltKeywordIndex {
 
 /**
  * Builds Postern's own keyword index of a table, continues a build that was stopped, or brings a finished index up to
- * date: it adds missing rows, removes deleted ones, and refreshes the index. One of an older format has all its rows
- * read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait for writers' transactions
+ * date: it adds missing rows, removes deleted ones, and refreshes the index.  Readers and writers of the table go on; the triggers wait for writers' transactions
  * to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
@@ -175,9 +173,6 @@ async function openRecord(
     const baseLength = await sampleLength(session, source);
     return await installTrigger(session, { ...record, baseLength }, source, options.signal);
   }
-  if (record.isOld) {
-    return await installTrigger(session, { ...record, cursor: undefined }, source, options.signal);
-  }
   return { ...record, cursor: record.state === "ready" ? undefined : record.cursor };
 }
 
@@ -188,7 +183,7 @@ async function refuseOtherShape(
   { config }: IndexSource,
 ): Promise<void> {
   const [row] = await session.query(
-    `SELECT format BETWEEN ${oldestFormat} AND ${indexFormat} AND id_column = $2 AND config = $3
+    `SELECT format = ${indexFormat} AND id_column = $2 AND config = $3
         AND config_column IS NOT DISTINCT FROM $4,
       state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
       FROM ${indexTable} WHERE id = $1`,
@@ -221,7 +216,7 @@ async function sampleLength(session: SqlSession, source: IndexSource): Promise<n
   return Math.max(1, Math.round(Number(row?.[0] ?? usualLength)));
 }
 
-/** Makes the triggers, or has those of an older format do what this one's do. The source is then to be copied. */
+/** Makes the triggers. The source is then to be copied. */
 async function installTrigger(
   session: SqlSession,
   record: IndexRecord,
@@ -229,15 +224,11 @@ async function installTrigger(
   signal: AbortSignal,
 ): Promise<IndexRecord> {
   const { objects, id, baseLength } = record;
-  const state = record.state === "ready" ? "ready" : "documents";
-  const statements = record.state === "new"
-    ? triggerSql(objects, source)
-    // past it, no writer is left who ran the old function
-    : [`LOCK TABLE ${source.table} IN SHARE ROW EXCLUSIVE MODE`];
+  const state = "documents";
   await lockingTransaction(session, signal, async () => {
     await session.query(triggerFunctionSql(record, source));
     await session.query(`REVOKE ALL ON FUNCTION ${objects.triggerFunction}() FROM PUBLIC`);
-    for (const statement of statements) await session.query(statement);
+    for (const statement of triggerSql(objects, source)) await session.query(statement);
     await session.query(`UPDATE ${indexTable} SET base_length = $2, state = $3 WHERE id = $1`, [
       id,
       baseLength,

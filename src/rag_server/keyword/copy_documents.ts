@@ -12,8 +12,7 @@ interface CopyOptions {
 
 /**
  * Brings the documents of an index in step with its source. Rows that it lacks are added, in order of id and in short
- * transactions, from the record's cursor on; where the index is of an older format, the words of the others are read
- * anew. The triggers must be there: a row that a writer changes meanwhile is the writer's.
+ * transactions, from the record's cursor on. The triggers must be there: a row that a writer changes meanwhile is the writer's.
  */
 export async function copyDocuments(
   session: SqlSession,
@@ -68,32 +67,17 @@ function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, 
   const { documents } = record.objects;
   const id = `s.${source.idColumn}`;
   const beyond = hasCursor ? `${id} > $1::${source.keyType}` : `${id} IS NOT NULL`;
-  const words = `CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a`;
   return `WITH batch AS MATERIALIZED (
       SELECT ${id} AS key, ${textAndConfigSql(source)},
         (SELECT d.doc FROM ${documents} d WHERE d.key = ${id}) AS doc
       FROM ${source.table} s WHERE ${beyond} ORDER BY ${id} LIMIT ${rows}
     ), added AS (
       INSERT INTO ${documents} (key, length, terms)
-      SELECT b.key, a.length, a.terms FROM batch b ${words} WHERE b.doc IS NULL
+      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a
+      WHERE b.doc IS NULL
       ON CONFLICT (key) DO NOTHING
-    )${record.isOld ? `, ${renewalSql(documents, words)}` : ""}
+    )
     SELECT count(*), (SELECT b.key::text FROM batch b ORDER BY b.key DESC LIMIT 1) FROM batch`;
-}
-
-/**
- * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits for
- * a writer, who might wait for it, and leaves alone what a writer has changed since: that has another number.
- */
-function renewalSql(documents: string, words: string): string {
-  return `fresh AS MATERIALIZED (
-      SELECT b.doc, a.length, a.terms FROM batch b ${words} WHERE b.doc IS NOT NULL
-    ), held AS MATERIALIZED (
-      SELECT d.doc, f.length, f.terms FROM fresh f JOIN ${documents} d ON d.doc = f.doc
-      WHERE d.terms <> f.terms FOR UPDATE OF d NOWAIT
-    ), renewed AS (
-      UPDATE ${documents} d SET length = h.length, terms = h.terms FROM held h WHERE d.doc = h.doc
-    )`;
 }
 
 /** Adds the configurations of the source's rows to the record; that of a table of one is there from the start. */

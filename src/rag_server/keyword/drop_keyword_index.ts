@@ -69,12 +69,11 @@ const lostSql = `SELECT i.id FROM ${indexTable} i
     AND (d.oid IS NULL OR pg_has_role(d.relowner, 'USAGE'))`;
 
 async function dropObjects(session: SqlSession, id: number, signal: AbortSignal): Promise<void> {
-  const { documents, lists, recent, triggerFunction, visibleFunction } = indexObjects(id);
+  const { documents, lists, recent, triggerFunction } = indexObjects(id);
   await lockingTransaction(session, signal, async () => {
     // with it go its triggers, wherever the table has moved
     await session.query(`DROP FUNCTION IF EXISTS ${triggerFunction}() CASCADE`);
     await session.query(`DROP TABLE IF EXISTS ${documents}, ${lists}, ${recent}`);
-    await session.query(`DROP FUNCTION IF EXISTS ${visibleFunction}`);
     await session.query(`DELETE FROM ${indexTable} WHERE id = $1`, [id]);
   });
 }

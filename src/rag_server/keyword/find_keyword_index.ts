@@ -2,7 +2,7 @@ import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
-import { indexFormat, indexTable, oldestFormat } from "./index_record.ts";
+import { indexFormat, indexTable } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
 
 /** The means to rank a table's rows by the words of a question. Names are quoted for SQL. */
@@ -267,6 +267,6 @@ const ownSql = `SELECT json_strip_nulls(json_build_object(
 FROM ${indexTable} i
 JOIN pg_class c ON c.oid = to_regclass('postern.keyword_' || i.id || '_documents')
 WHERE i.source = $1::oid AND i.text_column = $2 AND i.id_column = $3
-  AND i.state = 'ready' AND i.format BETWEEN ${oldestFormat} AND ${indexFormat}
+  AND i.state = 'ready' AND i.format = ${indexFormat}
   AND has_table_privilege(c.oid, 'SELECT')
   AND ${keyMatchesSql("i.source", "i.id_column", "c.oid")}`;

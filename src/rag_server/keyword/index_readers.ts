@@ -3,7 +3,7 @@ import { type IndexRecord, indexTable, ownSchema } from "./index_record.ts";
 import type { IndexSource } from "./index_source.ts";
 
 /** Of the policy that keeps everyone else from an index. */
-export const policyName = "readers_of_all_rows";
+const policyName = "readers_of_all_rows";
 
 /**
  * Opens an index to who may read every row of its source, and to nobody else: its lists tell of all rows, and each of its
@@ -33,8 +33,6 @@ async function installPolicy(session: SqlSession, { id, objects }: IndexRecord, 
     // one table at a time: a writer may hold another
     await lockingTransaction(session, signal, async () => {
       await session.query(`DROP POLICY IF EXISTS ${policyName} ON ${table}`);
-      // of earlier versions
-      await session.query(`DROP POLICY IF EXISTS as_in_source ON ${table}`);
       // a policy that named the source itself would keep it from being dropped
       await session.query(`CREATE POLICY ${policyName} ON ${table} FOR SELECT USING (EXISTS (
         SELECT FROM ${indexTable} i WHERE i.id = ${id} AND has_table_privilege(i.source::oid, 'SELECT')
@@ -42,7 +40,6 @@ async function installPolicy(session: SqlSession, { id, objects }: IndexRecord, 
       await session.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
     });
   }
-  await session.query(`DROP FUNCTION IF EXISTS ${objects.visibleFunction}`);
 }
 
 async function grantToReaders(

@@ -9,13 +9,7 @@ export const ownSchema = "postern";
 export const indexTable = `${ownSchema}.keyword_indexes`;
 
 /** The number for the layout of an index's tables and for the words that are in them. */
-export const indexFormat = 3;
-
-/**
- * The first format of the same layout, which is read as it is, and renewed by a build. Format 1 has no words from inside
- * of compounds; format 2 has their single letters and the digits of numbers with dots as words.
- */
-export const oldestFormat = 1;
+export const indexFormat = 1;
 
 /** The documents that are kept for a word that many have: those of highest impact. */
 export const listLength = 16_384;
@@ -42,8 +36,6 @@ export interface IndexObjects {
   /** A row for each word of a document that came after the refresh, from its list's floor on: `term`, `entry`. */
   readonly recent: string;
   readonly triggerFunction: string;
-  /** Made by versions that let a reader see the documents of some rows. */
-  readonly visibleFunction: string;
   /** A prefix; not qualified, as triggers belong to their table. */
   readonly trigger: string;
 }
@@ -54,7 +46,6 @@ export function indexObjects(id: number): IndexObjects {
     lists: `${ownSchema}.keyword_${id}_lists`,
     recent: `${ownSchema}.keyword_${id}_recent`,
     triggerFunction: `${ownSchema}.keyword_${id}_maintain`,
-    visibleFunction: `${ownSchema}.keyword_${id}_visible`,
     trigger: `postern_keyword_${id}`,
   };
 }
@@ -67,8 +58,6 @@ export interface IndexRecord {
   readonly id: number;
   readonly state: IndexState;
   readonly format: number;
-  /** Whether its format is older than the one that a build makes. */
-  readonly isOld: boolean;
   /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
   readonly cursor: string | undefined;
   /** The average length that impacts were computed with; 0 until it is known. */
@@ -113,7 +102,6 @@ export async function findRecord(
     id: Number(id),
     state: state as IndexState,
     format: Number(format),
-    isOld: Number(format) < indexFormat,
     cursor: cursor ?? undefined,
     baseLength: Number(baseLength),
     objects: indexObjects(Number(id)),

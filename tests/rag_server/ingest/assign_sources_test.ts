@@ -25,7 +25,6 @@ function assign(paths: readonly (string | GivenPath)[], knowledge: Partial<Sourc
   const sources = assignSources(paths.map((path) => typeof path === "string" ? given(path) : path), {
     configured: [],
     known: [],
-    former: [],
     ...knowledge,
   });
   return sources.map(({ name, folder, scopes }) => [name, folder, ...scopes.map(({ path }) => path)]);

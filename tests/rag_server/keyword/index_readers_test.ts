@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { quoteLiteral, renderSql, verbatim } from "../../../src/postgres/sql_text.ts";
-import { openIndexes } from "../../../src/rag_server/keyword/open_indexes.ts";
 import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
@@ -131,38 +130,6 @@ testWithPostgres(
     assert.equal((await fixture.findAs(roles.tenant)).kind, "tsvector");
   },
 );
-
-testWithPostgres("an index of an earlier version is told of, and a build closes it", async () => {
-  await using fixture = await createTenants();
-  const { roles, rowsFor } = fixture;
-  const faults = () => openIndexes(fixture.database, "public.docs", signal);
-  await fixture.build();
-  await fixture.query(`${enable} SET ROLE ${roles.owner};
-    CREATE FUNCTION postern.keyword_1_visible(int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 = 1';
-    CREATE POLICY as_in_source ON postern.keyword_1_documents FOR SELECT USING (postern.keyword_1_visible(key));
-    GRANT SELECT ON postern.keyword_1_lists TO PUBLIC`);
-  assert.deepEqual(await faults(), []);
-  await fixture.query(`SET ROLE ${roles.owner};
-    ${tables.map((table) => `DROP POLICY readers_of_all_rows ON postern.${table};`).join(" ")}
-    ALTER TABLE postern.keyword_1_lists DISABLE ROW LEVEL SECURITY;
-    ALTER TABLE postern.keyword_1_recent DISABLE ROW LEVEL SECURITY`);
-  assert.deepEqual(await rowsFor(roles.tenant), [1, 3, 0]);
-  const [fault, ...others] = await faults();
-  assert.deepEqual(others, []);
-  assert.ok(fault !== undefined);
-  assert.ok(fault.roles.includes(roles.tenant) && fault.roles.includes("PUBLIC"), String(fault.roles));
-  assert.ok(!fault.roles.includes(roles.auditor));
-  await fixture.query(fault.remedy);
-  assert.deepEqual(await faults(), []);
-  assert.deepEqual(await rowsFor(roles.tenant), none);
-  await fixture.query("GRANT SELECT ON ALL TABLES IN SCHEMA postern TO PUBLIC");
-  await fixture.build();
-  assert.deepEqual(await rowsFor(roles.tenant), none);
-  await fixture.query("GRANT SELECT ON ALL TABLES IN SCHEMA postern TO PUBLIC");
-  assert.deepEqual(await rowsFor(roles.tenant), [0, 0, 0]);
-  assert.deepEqual(await faults(), []);
-  assert.deepEqual(await fixture.query("SELECT FROM pg_proc WHERE proname = 'keyword_1_visible'"), []);
-});
 
 testWithPostgres("ids that no index finds under a policy are looked for in one scan", async () => {
   await using fixture = await createTenants();

@@ -1,6 +1,6 @@
 SCHEMA postern ACL {postgres=UC/postgres}
 r p postern.ingested_chunks (file bigint NOT NULL, "position" integer NOT NULL, key text NOT NULL, hash text NOT NULL)
-r p postern.ingested_files (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, source_id bigint, path text NOT NULL, former_path text, hash text NOT NULL, ingested_at timestamp with time zone NOT NULL)
+r p postern.ingested_files (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, source_id bigint NOT NULL, path text NOT NULL, hash text NOT NULL, ingested_at timestamp with time zone NOT NULL)
 r p postern.ingested_sources (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, name text NOT NULL, folder text NOT NULL, is_whole boolean NOT NULL)
 r p postern.keyword_1_documents (key bigint NOT NULL, doc bigint NOT NULL IDENTITY a, length integer NOT NULL, terms bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_1_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
