@@ -1,6 +1,6 @@
 /**
  * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each search, and
- * their fusion of each kind by several weights of the vector search.
+ * their fusion by several weights of the vector search.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/quality.ts
  */
@@ -14,7 +14,6 @@ import { createStatementGuard, type StatementGuard } from "../src/postgres/guard
 import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag_server/evaluate/metrics.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
 import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
-import { fusionKinds } from "../src/rag_server/search/fusion_kinds.ts";
 import { createRetriever, type Retriever, type SearchSettings } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
@@ -68,9 +67,7 @@ async function measure(collection: Collection, guard: StatementGuard): Promise<v
     print(`${collection.name}: ${name}`, await figures(retriever, collection, vectors));
   };
   await measured("keyword", { vectorWeight: 0 });
-  for (const fusion of fusionKinds) {
-    for (const vectorWeight of weights) await measured(`${fusion} ${vectorWeight}`, { vectorWeight, fusion });
-  }
+  for (const vectorWeight of weights) await measured(`both, ${vectorWeight}`, { vectorWeight });
   await measured("vector", { vectorWeight: 1 });
 }
 

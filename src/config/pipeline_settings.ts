@@ -1,7 +1,6 @@
 import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
-import { defaultFusion, type FusionKind } from "../rag_server/search/fusion_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 
@@ -74,7 +73,6 @@ export interface PipelineConfig extends RowSecurity {
   readonly search: {
     hybrid_enabled: boolean;
     vector_weight: number;
-    fusion: FusionKind;
     min_similarity?: number;
   };
   readonly allow_include_sources: boolean;
@@ -165,23 +163,22 @@ export function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "dat
  * The local provider's vectors know of letters and not of meaning. With more weight than this they reorder what BM25 found,
  * mostly for the worse; with this they bring what shares no word with the question, mostly after all that does.
  */
-const localVectorWeights: Readonly<Record<FusionKind, number>> = { zscore: 0.1, rrf: 0.01 };
+const localVectorWeight = 0.1;
 
 /** How much vectors count against words where the configuration does not say. */
-export function defaultVectorWeight(embedding: EmbeddingKind, fusion: FusionKind = defaultFusion): number {
-  return embedding === "local" ? localVectorWeights[fusion] : 0.5;
+export function defaultVectorWeight(embedding: EmbeddingKind): number {
+  return embedding === "local" ? localVectorWeight : 0.5;
 }
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, fusion = defaultFusion, min_similarity }: NonNullable<
+  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<
     Parsed["search"]
   > = {},
   embedding: EmbeddingKind,
 ): PipelineConfig["search"] {
   return {
     hybrid_enabled,
-    vector_weight: vector_weight ?? defaultVectorWeight(embedding, fusion),
-    fusion,
+    vector_weight: vector_weight ?? defaultVectorWeight(embedding),
     ...(min_similarity === undefined ? {} : { min_similarity }),
   };
 }

@@ -17,6 +17,7 @@ interface Found {
   readonly page: string;
   readonly section: string;
   readonly content: string;
+  readonly distance: string;
 }
 
 async function openHandbook() {
@@ -43,20 +44,20 @@ async function topFive(handbook: Handbook, question: string): Promise<Found[]> {
   const { vectors } = await localEmbedding().embed({ texts: [question], purpose: "query", signal });
   const near = await handbook.read<Found>(
     // the sum keeps the index out, which would give some rows only
-    "SELECT id::text, page, section, content FROM handbook_pages ORDER BY (embedding <=> $1::vector) + 0, id",
+    "SELECT id::text, page, section, content, embedding <=> $1::vector AS distance FROM handbook_pages ORDER BY (embedding <=> $1::vector) + 0, id",
     [`[${vectors[0]?.join()}]`],
   );
   const anyWord = [...words(question)].join(" or ");
-  const worded = await handbook.read<Found>(
-    `SELECT id::text FROM handbook_pages, to_tsvector('english', content) text,
+  const worded = await handbook.read<{ id: string; score: string }>(
+    `SELECT id::text, ts_rank(text, query, 1) AS score FROM handbook_pages, to_tsvector('english', content) text,
        websearch_to_tsquery('english', $1) query WHERE text @@ query ORDER BY ts_rank(text, query, 1) DESC, id`,
     [anyWord],
   );
-  const candidates = near.map(({ id }, index) => {
-    const place = worded.findIndex((found) => found.id === id);
-    return candidateOf({ id, nearestRank: index + 1, ...(place !== -1 && { matchingRank: place + 1 }) });
+  const candidates = near.map(({ id, distance }) => {
+    const found = worded.find((each) => each.id === id);
+    return candidateOf({ id, nearestScore: -Number(distance), matchingScore: Number(found?.score ?? 0) });
   });
-  const best = fuseTables([tableSearch(candidates)], "rrf", 0.5).slice(0, 5);
+  const best = fuseTables([tableSearch(candidates)], 0.3).slice(0, 5);
   return best.flatMap((document) => near.filter(({ id }) => id === document.id));
 }
 

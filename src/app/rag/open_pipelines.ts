@@ -103,12 +103,10 @@ async function openPipeline(
     logger,
   });
   const tables = config.tables.map(tableSettings);
-  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, fusion, min_similarity } =
-    config.search;
+  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, min_similarity } = config.search;
   const search: SearchSettings = {
     hybridEnabled,
     vectorWeight,
-    fusion,
     ...(min_similarity !== undefined && { minSimilarity: min_similarity }),
   };
   const now = () => performance.now();

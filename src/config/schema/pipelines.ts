@@ -3,7 +3,6 @@ import { rerankKinds } from "../../llm/provider_kinds.ts";
 import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
 import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
-import { fusionKinds } from "../../rag_server/search/fusion_kinds.ts";
 import {
   callers,
   choice,
@@ -94,9 +93,6 @@ const search = section({
   hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
     "Weight of the vector search against the keyword search, 0 to 1",
-  ),
-  fusion: choice(...fusionKinds).optional().describe(
-    "How both searches become one list: by their scores (zscore) or by their ranks (rrf)",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
 });

@@ -18,10 +18,6 @@ export interface RetrievedDocument {
 export interface Candidate extends Omit<RetrievedDocument, "score"> {
   /** A hash of the whole text without the blanks around it: copies of a text have the same. */
   readonly digest: string;
-  /** Its place in the search by vectors, from 1; absent where that did not find it. */
-  readonly nearestRank?: number;
-  /** Its place in the search by words, from 1; absent where that did not find it. */
-  readonly matchingRank?: number;
   /** Its score in the search by vectors, higher is better; absent where there is none. */
   readonly nearestScore?: number;
   /** Its score in the search by words, higher is better; absent where there is none. */

@@ -1,43 +1,38 @@
 import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
-import type { FusionKind } from "./fusion_kinds.ts";
-import { rankFusionScores, rankFusionSql } from "./rank_fusion.ts";
-import { scoreFusionScores, scoreFusionSql } from "./score_fusion.ts";
 
 /** How many results each search may return where repeats fill its list. */
 export const maxDepth = 400;
 
-/** Ranks say enough of the first 50 results; scores need more to tell what is usual. */
-const leastDepth: Readonly<Record<FusionKind, number>> = { rrf: 50, zscore: 100 };
+/** Fewer scores do not tell what is usual. */
+const leastDepth = 100;
 
 /**
  * How many results each search returns: enough to find documents that are good in both searches and best in neither.
  */
-export function depthOf(limit: number, fusion: FusionKind): number {
-  return Math.max(leastDepth[fusion], Math.min(4 * limit, limit + 100, maxDepth));
+export function depthOf(limit: number): number {
+  return Math.max(leastDepth, Math.min(4 * limit, limit + 100, maxDepth));
 }
 
 /**
- * The results of one table's searches, in SQL: `id`, `nearest_rank`, `nearest_score`, `matching_rank` and
- * `matching_score`, each row once. It reads `id`, `rank` and `score` from `postern_nearest`, unless the weight is 0, and
- * from `postern_matching` where words are searched. What has none of the words has 0 for its score.
+ * The results of one table's searches, in SQL: `id`, `nearest_score` and `matching_score`, each row once. It reads `id` and
+ * `score` from `postern_nearest`, unless the weight is 0, and from `postern_matching` where words are searched. What has none
+ * of the words has 0 for its score.
  *
  * @param depth of each search
  */
 export function foundSql(
   { vectorWeight, hasWords, depth }: { vectorWeight: number; hasWords: boolean; depth: number },
 ): SqlText {
-  const nearest = verbatim("rank AS nearest_rank, score AS nearest_score");
-  const matching = verbatim("rank AS matching_rank, score AS matching_score");
-  const none = (name: string, score: string) =>
-    verbatim(`NULL::int AS ${name}_rank, ${score}::float8 AS ${name}_score`);
-  if (!hasWords) return sql`SELECT id, ${nearest}, ${none("matching", "0")} FROM postern_nearest`;
+  if (!hasWords) {
+    return sql`SELECT id, score AS nearest_score, 0::float8 AS matching_score FROM postern_nearest`;
+  }
   if (vectorWeight === 0) {
-    return sql`SELECT id, ${none("nearest", "NULL")}, ${matching} FROM postern_matching`;
+    return sql`SELECT id, NULL::float8 AS nearest_score, score AS matching_score FROM postern_matching`;
   }
   // a list that is not full holds all that has any of the words
   const isShort = sql`m.id IS NULL AND (SELECT count(*) FROM postern_matching) < ${depth}`;
-  return sql`SELECT id, n.rank AS nearest_rank, n.score AS nearest_score, m.rank AS matching_rank,
+  return sql`SELECT id, n.score AS nearest_score,
       CASE WHEN ${isShort} THEN 0 ELSE m.score END AS matching_score
     FROM postern_nearest n FULL JOIN postern_matching m USING (id)`;
 }
@@ -47,9 +42,10 @@ export function foundSql(
  *
  * @param vectorWeight from 0 to 1; what is left of 1 is the weight of the words
  */
-export function fusionSql(fusion: FusionKind, vectorWeight: number): SqlText {
-  const score = fusion === "rrf" ? rankFusionSql(vectorWeight) : scoreFusionSql(vectorWeight);
-  return sql`SELECT *, ${score} AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`;
+export function fusionSql(vectorWeight: number): SqlText {
+  return sql`SELECT *, ${
+    scoreSql(vectorWeight)
+  } AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`;
 }
 
 /**
@@ -57,12 +53,8 @@ export function fusionSql(fusion: FusionKind, vectorWeight: number): SqlText {
  *
  * @param vectorWeight from 0 to 1
  */
-export function fuseTables(
-  tables: readonly TableSearch[],
-  fusion: FusionKind,
-  vectorWeight: number,
-): RetrievedDocument[] {
-  const scores = (fusion === "rrf" ? rankFusionScores : scoreFusionScores)(tables, vectorWeight);
+export function fuseTables(tables: readonly TableSearch[], vectorWeight: number): RetrievedDocument[] {
+  const scores = scoresOf(tables, vectorWeight);
   const ranked = tables.flatMap(({ candidates }, table) =>
     candidates.map((candidate, place) => ({
       candidate,
@@ -90,4 +82,98 @@ function documentOf(
     score: best.score,
     ...(similarity !== undefined && { similarity }),
   }];
+}
+
+/** How the scores of a list lie. */
+interface Spread {
+  readonly mean: number;
+  /** Their standard deviation. */
+  readonly deviation: number;
+  readonly least: number;
+}
+
+/** Vectors are compared in single precision: what differs by less, for its size, is equal. */
+const precision = 1e-7;
+
+/** Sums that differ by less do so by rounding alone. */
+const resolution = 1e-12;
+
+/**
+ * How many standard deviations a score is above the mean of its list. What has no score, or one below the list, counts
+ * as the least of the list. 0 where all scores are equal.
+ */
+function standardScore(score: number | undefined, { mean, deviation, least }: Spread): number {
+  if (deviation <= precision * Math.max(Math.abs(mean), Math.abs(least))) return 0;
+  return (Math.max(score ?? least, least) - mean) / deviation;
+}
+
+/** The same in SQL, of a column with the scores of a list and NULL where there is none. */
+function standardScoreSql(score: string): string {
+  const [mean, deviation, least] = ["avg", "stddev_pop", "min"].map((name) => `${name}(${score}) OVER ()`);
+  return `CASE WHEN ${deviation} > ${precision} * greatest(abs(${mean}), abs(${least}))
+    THEN (coalesce(${score}, ${least}) - ${mean}) / ${deviation} ELSE 0 END`;
+}
+
+/**
+ * One table's searches as one, by their standardised scores, weighted and added up. SQL of `nearest_score` and
+ * `matching_score`, over the rows that either search found.
+ */
+function scoreSql(vectorWeight: number): SqlText {
+  const part = (score: string, weight: number) =>
+    sql`${weight}::float8 * (${verbatim(standardScoreSql(score))})`;
+  return sql`round((${part("nearest_score", vectorWeight)} + ${part("matching_score", 1 - vectorWeight)})
+    / ${resolution}::float8)`;
+}
+
+/**
+ * The same of several tables, in the order of their candidates, from 0 to 1; 0.5 is what the searches found on average.
+ * The lists of all tables become one, as long as one table's may be: distances can be compared from table to table, and
+ * scores of words nearly so, though each table counts its own words.
+ *
+ * @param vectorWeight from 0 to 1
+ */
+function scoresOf(tables: readonly TableSearch[], vectorWeight: number): number[][] {
+  const compared = comparable(tables);
+  const depth = Math.max(0, ...tables.map((table) => table.depth));
+  const nearest = spreadOf(compared.map(({ nearestScores }) => nearestScores), depth);
+  const matching = spreadOf(compared.map(({ matchingScores }) => matchingScores), depth);
+  return compared.map(({ candidates }) =>
+    candidates.map(({ nearestScore, matchingScore }) => {
+      const sum = vectorWeight * standardScore(nearestScore, nearest) +
+        (1 - vectorWeight) * standardScore(matchingScore, matching);
+      return share(Math.round(sum / resolution) * resolution);
+    })
+  );
+}
+
+/** Distances of different kinds cannot be compared, but the similarities of the candidates can. */
+function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
+  if (new Set(tables.map(({ distance }) => distance)).size < 2) return tables;
+  return tables.map((table) => {
+    const found = table.candidates.map((candidate) =>
+      candidate.nearestScore === undefined ? undefined : candidate.similarity
+    );
+    const candidates = table.candidates.map(({ nearestScore: _, ...candidate }, place) => {
+      const score = found[place];
+      return score === undefined ? candidate : { ...candidate, nearestScore: score };
+    });
+    return { ...table, candidates, nearestScores: found.flatMap((score) => score ?? []) };
+  });
+}
+
+/** From 0 to 1, in the order of the values. Far from 0 it still tells those apart that `resolution` does. */
+function share(value: number): number {
+  return (1 + value / (1 + Math.abs(value))) / 2;
+}
+
+function spreadOf(lists: readonly (readonly number[])[], depth: number): Spread {
+  const length = Math.max(depth, ...lists.map((list) => list.length));
+  const best = lists.flat().sort((one, other) => other - one).slice(0, length);
+  const mean = meanOf(best);
+  const deviation = Math.sqrt(meanOf(best.map((score) => (score - mean) ** 2)));
+  return { mean, deviation, least: best.at(-1) ?? 0 };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

@@ -2,7 +2,6 @@ import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postg
 import type { SearchByWords } from "../keyword/keyword_search.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { foundSql, fusionSql } from "./fusion.ts";
-import type { FusionKind } from "./fusion_kinds.ts";
 import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_search.ts";
 
 export interface RetrievalSearch {
@@ -21,7 +20,6 @@ export interface RetrievalSearch {
   readonly maxCharacters: number;
   /** The weight of the vector search, which is left out at 0. */
   readonly vectorWeight: number;
-  readonly fusion: FusionKind;
   /** Absent where the words of the question do not count. */
   readonly keywordSearch: SearchByWords | undefined;
   readonly minSimilarity: number | undefined;
@@ -29,15 +27,14 @@ export interface RetrievalSearch {
 
 /**
  * Both searches, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
- * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
- * `matching_rank`, `nearest_score`, `matching_score`, `similarity`, `is_crowded`, `is_ambiguous`, `scores`; the best
+ * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_score`,
+ * `matching_score`, `similarity`, `is_crowded`, `is_ambiguous`, `scores`; the best
  * first, each text once. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
  * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
  * which were not looked at. The first row's `scores` are JSON: all of the search by vectors, and all of that by words.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
-  const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, fusion, keywordSearch } =
-    search;
+  const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, keywordSearch } = search;
   const { key, textColumn, relation } = table;
   const embedding = sql`(SELECT embedding FROM postern_question)`;
   const question = search.embedding && sql`postern_question AS MATERIALIZED (
@@ -52,7 +49,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
     postern_all AS MATERIALIZED (${found}),
-    postern_fused AS MATERIALIZED (${fusionSql(fusion, vectorWeight)} ${candidates}),
+    postern_fused AS MATERIALIZED (${fusionSql(vectorWeight)} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
@@ -67,8 +64,8 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
         SELECT *, md5(${verbatim(trimmedSql("content"))}) AS digest FROM postern_found
       ) d ORDER BY digest, score DESC, id COLLATE "C"
     )
-    SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,
-      matching_rank, nearest_score, matching_score, similarity,
+    SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest,
+      nearest_score, matching_score, similarity,
       (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
         AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous,
       CASE WHEN row_number() OVER (ORDER BY score DESC, id COLLATE "C") = 1 THEN (
@@ -77,7 +74,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
 }
 
 /**
- * The results of each search, as rows of `id`, `score` and `rank`: the higher score is the better, and NULL where the search
+ * The results of each search, as rows of `id` and `score`: the higher score is the better, and NULL where the search
  * gave none that is a finite number.
  */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
@@ -85,10 +82,8 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   const length = search.embedding && { dimensions: search.embedding.length };
   const listed = (name: string, score: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
-      SELECT id, score, row_number() OVER (ORDER BY score DESC NULLS LAST, id COLLATE "C") AS rank FROM (
-        SELECT id, max(CASE WHEN abs(${verbatim(score)}) < 'Infinity' THEN ${verbatim(score)} END) AS score
-        FROM (${found}) a GROUP BY id
-      ) b
+      SELECT id, max(CASE WHEN abs(${verbatim(score)}) < 'Infinity' THEN ${verbatim(score)} END) AS score
+      FROM (${found}) a GROUP BY id
     )`;
   const searches: SqlText[] = [];
   if (vectorWeight > 0) {

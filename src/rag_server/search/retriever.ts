@@ -12,7 +12,6 @@ import type { Filter } from "../query.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
-import { defaultFusion, type FusionKind } from "./fusion_kinds.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
 import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
@@ -23,8 +22,6 @@ export interface SearchSettings {
   readonly hybridEnabled: boolean;
   /** From 0, the question's words alone, to 1, the embedding alone. */
   readonly vectorWeight: number;
-  /** `zscore` where absent. */
-  readonly fusion?: FusionKind;
   /** Least cosine similarity of a document, whichever search found it. */
   readonly minSimilarity?: number;
 }
@@ -109,7 +106,6 @@ interface Found {
 export function createRetriever(
   { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
-  const { fusion = defaultFusion } = search;
   const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
   for (const { table, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
     const fields = { database: database.name, table: table.name };
@@ -172,12 +168,11 @@ export function createRetriever(
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
     const { question, caller, span } = request;
-    const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
+    const depth = isThorough ? maxDepth : depthOf(request.limit);
     const limit = request.limit + spareRows;
     const isKept = filter === undefined && !planned.isPlannedAnew;
     const statement = retrievalSql({
       ...planned,
-      fusion,
       question,
       depth,
       limit,
@@ -200,13 +195,13 @@ export function createRetriever(
     if (result.ok) {
       const { rows } = result;
       // only an embedding can tell which of several rows with one id is meant
-      if (rows.some((row) => row[9] === "t")) {
+      if (rows.some((row) => row[7] === "t")) {
         return await run(await withEmbedding(planned, request), request, isThorough, signal);
       }
       return {
         planned,
         search: searchOf(rows, planned, depth),
-        isCrowded: rows.some((row) => row[8] === "t"),
+        isCrowded: rows.some((row) => row[6] === "t"),
       };
     }
     signal.throwIfAborted();
@@ -256,7 +251,7 @@ export function createRetriever(
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
         const searches = found.map((table) => table.search);
-        return fuseTables(searches, fusion, vectorWeight).slice(0, request.limit);
+        return fuseTables(searches, vectorWeight).slice(0, request.limit);
       } catch (error) {
         others.abort(error);
         throw error;
@@ -280,7 +275,7 @@ function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | u
 }
 
 function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: number): TableSearch {
-  const [nearest, matching]: (number | null)[][] = JSON.parse(rows[0]?.[10] ?? "[[], []]");
+  const [nearest, matching]: (number | null)[][] = JSON.parse(rows[0]?.[8] ?? "[[], []]");
   return {
     candidates: rows.map((row) => candidateOf(row, table)).filter(({ content }) => content.trim() !== ""),
     nearestScores: nearest?.flatMap((score) => score ?? []) ?? [],
@@ -292,15 +287,13 @@ function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: 
 
 function candidateOf(row: Row, table: DocumentTable): Candidate {
   const [id, content, digest] = row;
-  const [nearestRank, matchingRank, nearestScore, matchingScore, similarity] = row.slice(3, 8)
+  const [nearestScore, matchingScore, similarity] = row.slice(3, 6)
     .map((value) => typeof value === "string" ? Number(value) : undefined);
   return {
     table: table.name,
     ...(typeof id === "string" && { id }),
     content: content ?? "",
     digest: digest ?? "",
-    ...(nearestRank !== undefined && { nearestRank }),
-    ...(matchingRank !== undefined && { matchingRank }),
     ...(nearestScore !== undefined && { nearestScore }),
     ...(matchingScore !== undefined && { matchingScore }),
     ...(similarity !== undefined && { similarity }),

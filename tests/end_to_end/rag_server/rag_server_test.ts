@@ -92,7 +92,7 @@ pipelines:
   - name: "strict"
     description: "Answers what it is sure of"${databaseSection}
     tables: [{ table: pages, text_column: content, vector_column: embedding, id_column: id }]
-    search: { hybrid_enabled: true, min_similarity: 0.8, fusion: rrf }
+    search: { hybrid_enabled: true, min_similarity: 0.8 }
     allow_include_sources: true
 `;
 }
@@ -397,7 +397,6 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
     assert.equal(anthropic.requests.length, before);
     const found = await client.ask("strict", { query: "What is the leave?", include_sources: true });
     assert.deepEqual(ids(found)?.toSorted(), ["1", "2", "7"]);
-    assert.ok(found.sources?.every(({ score }) => score <= 1 / 61), "reciprocal ranks");
   });
 
   await t.step("pages of allowed origins may read the answers", async () => {

@@ -5,7 +5,6 @@ import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { openSearchedTable, type SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
-import { fusionKinds } from "../../../src/rag_server/search/fusion_kinds.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import {
@@ -266,27 +265,25 @@ testWithPgvector(
       signal,
     };
     const seen: number[] = [];
-    for (const fusion of fusionKinds) {
-      const run = async (vectorWeight: number) => {
-        const search = { hybridEnabled: true, vectorWeight, fusion };
-        const { searches, weighed } = await evaluatePipeline({ ...options, search });
-        return {
-          measured: new Map(searches.map(({ search, ndcgAt10 }) => [search, ndcgAt10])),
-          foretold: new Map(weighed?.weights.map((one) => [one.vectorWeight, one.ndcgAt10])),
-        };
+    const run = async (vectorWeight: number) => {
+      const search = { hybridEnabled: true, vectorWeight };
+      const { searches, weighed } = await evaluatePipeline({ ...options, search });
+      return {
+        measured: new Map(searches.map(({ search, ndcgAt10 }) => [search, ndcgAt10])),
+        foretold: new Map(weighed?.weights.map((one) => [one.vectorWeight, one.ndcgAt10])),
       };
-      const [low, even] = [await run(0.15), await run(0.5)];
-      for (const { foretold } of [low, even]) {
-        const expected = [low.measured.get("hybrid"), even.measured.get("hybrid")];
-        assert.deepEqual([foretold.get(0.15), foretold.get(0.5)], expected);
-        assert.deepEqual([foretold.get(0), foretold.get(1)], [
-          even.measured.get("keyword"),
-          even.measured.get("vector"),
-        ]);
-        seen.push(...foretold.values());
-      }
+    };
+    const [low, even] = [await run(0.15), await run(0.5)];
+    for (const { foretold } of [low, even]) {
+      const expected = [low.measured.get("hybrid"), even.measured.get("hybrid")];
+      assert.deepEqual([foretold.get(0.15), foretold.get(0.5)], expected);
+      assert.deepEqual([foretold.get(0), foretold.get(1)], [
+        even.measured.get("keyword"),
+        even.measured.get("vector"),
+      ]);
+      seen.push(...foretold.values());
     }
-    assert.ok(new Set(seen).size > 10 && !seen.includes(0));
+    assert.ok(new Set(seen).size > 5 && !seen.includes(0));
   },
 );
 

@@ -64,7 +64,7 @@ testWithPgvector(
         changes,
       );
       for (const question of ["report number 50050", "expense claim laptop", "laptop 50100"]) {
-        for (const search of [{}, { vectorWeight: 0 }, { minSimilarity: 0.89 }, { fusion: "rrf" } as const]) {
+        for (const search of [{}, { vectorWeight: 0 }, { minSimilarity: 0.89 }]) {
           const asked = { question, caller, limit: 20 };
           const one = await alone.retrieve(["notes"], search, asked);
           const other = await shared.retrieve(["notes"], search, asked);

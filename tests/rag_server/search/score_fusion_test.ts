@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { foundSql, fuseTables, fusionSql } from "../../../src/rag_server/search/fusion.ts";
-import { type FusionKind, fusionKinds } from "../../../src/rag_server/search/fusion_kinds.ts";
 import { joinSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { candidateOf, tableSearch } from "../fused_tables.ts";
@@ -22,7 +21,7 @@ function fuse(nearest: List, matching: List, vectorWeight = 0.5): [string, numbe
       ...(matchingScore !== undefined && { matchingScore }),
     });
   });
-  return fuseTables([tableSearch(candidates)], "zscore", vectorWeight).map((
+  return fuseTables([tableSearch(candidates)], vectorWeight).map((
     { id, score },
   ) => [id ?? "", score]);
 }
@@ -85,7 +84,7 @@ Deno.test("of several tables the best of all make one list, as long as one table
   const tables = [near("a", [-0.1, -0.5]), near("b", [-0.2, -0.3, -0.9])];
   const far = Math.sqrt(1.5);
   // the list: -0.1, -0.2, -0.3
-  assertScores(fuseTables(tables, "zscore", 1).map(({ id, score }) => [id ?? "", score]), [
+  assertScores(fuseTables(tables, 1).map(({ id, score }) => [id ?? "", score]), [
     ["a0", far],
     ["b0", 0],
     ["a1", -far],
@@ -93,7 +92,7 @@ Deno.test("of several tables the best of all make one list, as long as one table
     ["b2", -far],
   ]);
   const short = tables.map((table) => ({ ...table, depth: 5 }));
-  assert.deepEqual(fuseTables(short, "zscore", 1).map(({ id }) => id), ["a0", "b0", "b1", "a1", "b2"]);
+  assert.deepEqual(fuseTables(short, 1).map(({ id }) => id), ["a0", "b0", "b1", "a1", "b2"]);
 });
 
 Deno.test("tables with distances of different kinds are compared by the candidates' similarities", () => {
@@ -105,12 +104,12 @@ Deno.test("tables with distances of different kinds are compared by the candidat
       { distance: kind },
     );
   const tables = [near("a", "cosine", [[-0.1, 0.9], [-0.6, 0.4]]), near("b", "ip", [[50, 0.7], [40, 0.5]])];
-  assert.deepEqual(fuseTables(tables, "zscore", 1).map(({ id }) => id), ["a0", "b0", "b1", "a1"]);
+  assert.deepEqual(fuseTables(tables, 1).map(({ id }) => id), ["a0", "b0", "b1", "a1"]);
   const without = [
     near("a", "cosine", [[-0.1, 0.9]]),
     tableSearch([candidateOf({ id: "b", nearestScore: 3 })], { distance: "ip" }),
   ];
-  assert.deepEqual(fuseTables(without, "zscore", 1).map(({ id }) => id), ["a0", "b"]);
+  assert.deepEqual(fuseTables(without, 1).map(({ id }) => id), ["a0", "b"]);
 });
 
 testWithPgvector("PostgreSQL fuses one table's lists as fuseTables() does", async () => {
@@ -139,41 +138,33 @@ testWithPgvector("PostgreSQL fuses one table's lists as fuseTables() does", asyn
     const all = (statement: SqlText) =>
       fixture.rows(sql`WITH ${lists}, postern_all AS (${found}) ${statement}`);
     const candidates = (await all(sql`SELECT * FROM postern_all`)).map((row) => {
-      const [nearestRank, nearestScore, matchingRank, matchingScore] = row.slice(1)
+      const [nearestScore, matchingScore] = row.slice(1)
         .map((value) => value === null ? undefined : Number(value));
       return candidateOf({
         id: row[0] ?? "",
-        ...(nearestRank !== undefined && { nearestRank }),
-        ...(matchingRank !== undefined && { matchingRank }),
         ...(nearestScore !== undefined && { nearestScore }),
         ...(matchingScore !== undefined && { matchingScore }),
       });
     });
-    for (const fusion of fusionKinds) {
-      const rows = await all(sql`SELECT id, score FROM (${fusionSql(fusion, vectorWeight)}) f`);
-      const expected = fuseTables([tableSearch(candidates)], fusion, vectorWeight);
-      const context = JSON.stringify({ fusion, vectorWeight, nearest, matching });
-      assert.deepEqual(rows.map(([id]) => id), expected.map(({ id }) => id), context);
-      rows.forEach(([, score], at) =>
-        assertClose(fusion, Number(score), expected[at]?.score ?? NaN, context)
-      );
-    }
+    const rows = await all(sql`SELECT id, score FROM (${fusionSql(vectorWeight)}) f`);
+    const expected = fuseTables([tableSearch(candidates)], vectorWeight);
+    const context = JSON.stringify({ vectorWeight, nearest, matching });
+    assert.deepEqual(rows.map(([id]) => id), expected.map(({ id }) => id), context);
+    // PostgreSQL counts a sum of standard scores in steps of 1e-12
+    rows.forEach(([, score], at) =>
+      assert.ok(Math.abs(share(Number(score) * 1e-12) - (expected[at]?.score ?? NaN)) < 1e-9, context)
+    );
   }
 });
 
-/** PostgreSQL counts a sum of standard scores in steps of 1e-12. */
-function assertClose(fusion: FusionKind, inSql: number, score: number, context: string) {
-  assert.ok(Math.abs((fusion === "rrf" ? inSql : share(inSql * 1e-12)) - score) < 1e-9, context);
-}
-
 function listSql(list: List): SqlText {
-  const rows = list.toSorted((a, b) => (b[1] ?? -Infinity) - (a[1] ?? -Infinity)).map(([id, score], at) =>
-    sql`(${id}::text, ${score === undefined ? null : String(score)}::float8, ${at + 1}::bigint)`
+  const rows = list.toSorted((a, b) => (b[1] ?? -Infinity) - (a[1] ?? -Infinity)).map(([id, score]) =>
+    sql`(${id}::text, ${score === undefined ? null : String(score)}::float8)`
   );
-  const none = sql`SELECT ''::text AS id, 0::float8 AS score, 0::bigint AS rank WHERE false`;
+  const none = sql`SELECT ''::text AS id, 0::float8 AS score WHERE false`;
   return rows.length === 0
     ? none
-    : sql`SELECT * FROM (VALUES ${joinSql(rows, ", ")}) ${verbatim("v(id, score, rank)")}`;
+    : sql`SELECT * FROM (VALUES ${joinSql(rows, ", ")}) ${verbatim("v(id, score)")}`;
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
