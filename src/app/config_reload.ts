@@ -10,7 +10,7 @@ export interface ConfigSource {
   readonly load: () => Promise<LoadedConfig>;
 }
 
-export interface ConfigReloadOptions {
+interface ConfigReloadOptions {
   readonly config: Config;
   readonly source: ConfigSource;
   /**

@@ -45,7 +45,7 @@ export interface OauthOptions extends
   readonly auth: AuthConfig;
 }
 
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly files: FileWatch;
   /** Absent where the process has no authorization server of its own. */
   readonly oauth: OauthOptions | undefined;

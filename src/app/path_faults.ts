@@ -7,7 +7,7 @@ import { AppError } from "../core/app_error.ts";
 import { formatPath } from "../core/document/value_tree.ts";
 
 /** What becomes of a path: `made` files and folders may be absent, and are written; `kept` ones are read where they are there. */
-export type PathUse = "made folder" | "made file" | "kept folder" | "kept file" | "read file";
+type PathUse = "made folder" | "made file" | "kept folder" | "kept file" | "read file";
 
 /**
  * Refuses a path that cannot serve as what its setting is for, as far as the file system tells without a change.

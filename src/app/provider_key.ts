@@ -15,7 +15,7 @@ export interface ApiKeySources {
 }
 
 /** A provider's key as it is now. */
-export interface ApiKey extends AsyncDisposable {
+interface ApiKey extends AsyncDisposable {
   read(): string | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface HttpServer extends AsyncDisposable {
 }
 
 /** A server that takes in settings while it runs: those of `src/config/reloaded_settings.ts`. */
-export interface ReloadingHttpServer extends HttpServer {
+interface ReloadingHttpServer extends HttpServer {
   reload(http: Config["http"]): void;
 }
 

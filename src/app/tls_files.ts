@@ -5,7 +5,7 @@ import { readRegularFile } from "../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
 import type { TlsPair } from "../http/listener.ts";
 
-export interface TlsFiles {
+interface TlsFiles {
   readonly cert_file?: string | undefined;
   readonly key_file?: string | undefined;
   readonly chain_file?: string | undefined;
@@ -54,7 +54,7 @@ export async function readAuthorities(path: string, setting: string): Promise<st
   return pem;
 }
 
-export interface TlsWatchOptions {
+interface TlsWatchOptions {
   readonly tls: TlsFiles;
   readonly section: string;
   readonly current: TlsPair;

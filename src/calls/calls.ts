@@ -38,7 +38,7 @@ export interface Call<Context extends CallContext, Result> {
 }
 
 /** What is left to do of a call that was read. */
-export interface CallWork<Context, Result> {
+interface CallWork<Context, Result> {
   /** Optional: whether it counts in no limit. */
   readonly isFree?: boolean | undefined;
   /** Optional: how long it may take from now on; 0 is for ever. */
@@ -63,7 +63,7 @@ export interface CallReport {
   line(): CallLine | undefined | Promise<CallLine | undefined>;
 }
 
-export interface CallCount {
+interface CallCount {
   readonly of: "tool" | "question";
   /** The tool's or the pipeline's. */
   readonly name: string;

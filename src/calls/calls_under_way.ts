@@ -9,7 +9,7 @@ export type RequestId = string | number | null;
 const endCheckMs = 1_000;
 
 /** A call under way. */
-export interface CallUnderWay {
+interface CallUnderWay {
   /** Aborts with a `CallEnded`. */
   readonly signal: AbortSignal;
   /** Starts its deadline; 0 is none. */

@@ -9,7 +9,7 @@ export interface PasswordInput {
   read(buffer: Uint8Array): Promise<number | null>;
 }
 
-export interface AskPasswordOptions {
+interface AskPasswordOptions {
   readonly input?: PasswordInput;
   /** Takes the prompts and the line ends; standard error where it is absent. */
   readonly write?: (text: string) => void;

@@ -38,7 +38,7 @@ export type Operation =
   | "doctor";
 
 /** A flag that selects an operation; with a placeholder it takes a value. */
-export interface OperationFlag {
+interface OperationFlag {
   readonly flag: string;
   readonly operation: Operation;
   readonly placeholder?: string;
@@ -46,7 +46,7 @@ export interface OperationFlag {
 }
 
 /** A flag that is neither a setting nor an operation. */
-export interface OptionFlag {
+interface OptionFlag {
   readonly flag: OptionName;
   readonly placeholder?: string;
   readonly help: string;
@@ -76,7 +76,7 @@ export type OptionName =
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
 
 /** Flags that the help shows together. */
-export interface FlagGroup {
+interface FlagGroup {
   readonly title: string;
   readonly flags: readonly Flag[];
 }

@@ -3,7 +3,7 @@ import { openFileWarning } from "../core/files/file_access.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 
 /** A standard stream, which somebody may have stopped reading. */
-export interface StreamWriter {
+interface StreamWriter {
   /** @throws {AppError} `unavailable` for what cannot be written, such as to a full disk */
   readonly write: (text: string) => void;
   /** The same, of one line without its end. */

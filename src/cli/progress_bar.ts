@@ -1,5 +1,5 @@
 /** How far something has come; `done` of `total`, whatever they count. */
-export interface ProgressState {
+interface ProgressState {
   /** What is being counted, such as `files`. */
   readonly phase: string;
   readonly done: number;
@@ -13,7 +13,7 @@ export interface Progress {
   end(): void;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   /** A bar that moves, if true; else a line every now and then. */
   readonly isTerminal: boolean;
   /** Takes text as it is, control characters and line ends with it. */

@@ -2,7 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import type { Output } from "./output.ts";
 import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
 
-export interface Program {
+interface Program {
   readonly name: string;
   readonly title: string;
   readonly version: string;

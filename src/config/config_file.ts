@@ -4,7 +4,7 @@ import { configVariable } from "./environment_variables.ts";
 
 const systemConfigPath = "/etc/postern/config.yaml";
 
-export interface FindOptions {
+interface FindOptions {
   /** From `-config`. */
   readonly configPath?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;

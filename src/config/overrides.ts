@@ -14,7 +14,7 @@ import type { FlagSetting } from "./schema/setting_flags.ts";
 import { listSettings, type Setting, valueFromText } from "./schema/settings_table.ts";
 import { formatPath, isMap, putValue, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
-export interface Overrides {
+interface Overrides {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags: ReadonlyMap<string, FlagSetting>;
   /** What relative paths in variables and flags are relative to. */

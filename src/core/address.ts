@@ -31,7 +31,7 @@ export function isLoopback(host: string): boolean {
 const mappedBits = 96;
 
 /** The addresses that share their first `bits` with `base`. */
-export interface AddressBlock {
+interface AddressBlock {
   readonly base: ipaddr.IPv4 | ipaddr.IPv6;
   readonly bits: number;
 }

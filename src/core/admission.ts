@@ -72,7 +72,7 @@ export interface CallQueue<T extends WaitingCall> {
 
 export const noWaitBounds: WaitBounds = { maxWaiting: Infinity, maxWaitMs: Infinity };
 
-export interface AdmissionOptions extends WaitBounds {
+interface AdmissionOptions extends WaitBounds {
   /** Calls that run at once, those of all queues together. */
   readonly places: number;
   /** In milliseconds since any moment. */

@@ -61,7 +61,7 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 /** Facts about an error that a caller may see; never a secret, never a stack. */
-export type ErrorData = Readonly<Record<string, unknown>>;
+type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
  * The one error type whose message may reach a caller. Messages read "Cannot <verb> <object>: <reason>",

@@ -1,5 +1,5 @@
 /** The latest values by their texts, as many as so many bytes hold. */
-export interface LatestByText<T> {
+interface LatestByText<T> {
   get(text: string): T | undefined;
   /** In place of what the text had before. A value that would need more than all of the room is left out. */
   set(text: string, value: T, valueBytes: number): void;

@@ -3,7 +3,7 @@ import { localEmbedding } from "../llm/local/local_embedding.ts";
 import { commentStatements, insertStatement } from "./table_rows.ts";
 
 /** A page's part under one `##` heading. */
-export interface HandbookSection {
+interface HandbookSection {
   /** The file's name without `.md`. */
   readonly page: string;
   readonly title: string;

@@ -39,7 +39,7 @@ Garden: For beds, balconies and lawns
     Planter, Window Box, Hanging Basket, Raised Bed; Terracotta, Zinc, Larch
 `;
 
-export interface CategoryWords {
+interface CategoryWords {
   readonly name: string;
   readonly description: string;
   /** Whole euros. */

@@ -50,7 +50,7 @@ export interface DoctorPipeline {
 }
 
 /** A database of the tool server. */
-export interface DoctorDatabase {
+interface DoctorDatabase {
   readonly database: Database;
   /** What it was opened with. */
   readonly options: DatabaseOptions;
@@ -84,7 +84,7 @@ export interface DoctorServer {
   readonly openness?: { readonly message: string; readonly remedy: string } | undefined;
 }
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly pipelines: readonly DoctorPipeline[];
   /** Those of the tool server. */
   readonly databases: readonly DoctorDatabase[];

@@ -7,7 +7,7 @@ import { type Check, type CheckResult, error, note, warning } from "../rag_serve
 import { expiryResults } from "./certificate_checks.ts";
 
 /** What a file holds that nobody else should read. */
-export type SecretKind = "key" | "password" | "secret";
+type SecretKind = "key" | "password" | "secret";
 
 /** Whether a file holds a secret, and only for this user. */
 export function secretFileCheck(path: string, kind: SecretKind): Check {

@@ -13,7 +13,7 @@ export interface HostOptions {
   readonly always?: boolean;
 }
 
-export interface HostAndOriginOptions extends Omit<HostOptions, "always"> {
+interface HostAndOriginOptions extends Omit<HostOptions, "always"> {
   readonly authenticated: boolean;
   /** Origins, such as `https://chat.example.com`, that may call from a browser besides the server's own. */
   readonly allowedOrigins: readonly string[];

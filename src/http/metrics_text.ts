@@ -5,7 +5,7 @@ import { durationBounds, type HistogramReading } from "../core/metrics/histogram
 import type { MetricFamily, Sample } from "../core/metrics/metric_family.ts";
 
 /** Metrics in Prometheus's text format. */
-export interface MetricsText {
+interface MetricsText {
   readonly contentType: string;
   /** As they are now; who asks while it is written shares it. The event loop is kept for some milliseconds at a time. */
   write(): Promise<string>;

@@ -6,7 +6,7 @@ import { Readable, Writable } from "node:stream";
 /** A handler of Node.js's `http`, such as Koa's `callback()`. */
 export type NodeCallback = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-export interface NodeRequestInit {
+interface NodeRequestInit {
   readonly method: string;
   /** Path and query. */
   readonly url: string;

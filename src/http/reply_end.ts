@@ -1,7 +1,7 @@
 import type { ListenerOptions, RouteBindings } from "./listener.ts";
 
 /** A request that has been answered, as far as this process goes. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   readonly request: Request;
   readonly bindings: RouteBindings;
   readonly status: number;

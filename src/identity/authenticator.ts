@@ -4,7 +4,7 @@ import { isJwt } from "./issuer/unverified_token.ts";
 import { isSessionToken, type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
-export interface TokenSource {
+interface TokenSource {
   find(
     presented: PresentedToken | undefined,
     nowMs: number,
@@ -12,7 +12,7 @@ export interface TokenSource {
 }
 
 /** Where the sessions of the moment are found. */
-export interface SessionSource {
+interface SessionSource {
   find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
 }
 

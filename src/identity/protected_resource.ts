@@ -1,5 +1,5 @@
 /** What a server tells clients that want to log in with an issuer (RFC 9728). */
-export interface ProtectedResourceOptions {
+interface ProtectedResourceOptions {
   /** What clients call; where it is absent, the address that a request names, with `path`. */
   readonly resourceUrl: string | undefined;
   /** The path under which the server itself knows what is protected: `/mcp/v1`. */

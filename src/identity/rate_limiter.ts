@@ -16,7 +16,7 @@ export interface RateLimiterOptions {
 /** Counts the failed attempts of each client address over a sliding window. */
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-export type RateLimit =
+type RateLimit =
   | { readonly limited: false }
   /** Whole seconds, at least 1, after which the next attempt is allowed if no other fails before. */
   | { readonly limited: true; readonly retryAfterSeconds: number };

@@ -15,7 +15,7 @@ export interface NewSession extends Session {
 /** The sessions of users who logged in, several per user, in memory alone. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-export interface SessionsOptions {
+interface SessionsOptions {
   /** The setting `http.auth.session_lifetime` (config/schema/auth.ts). */
   readonly lifetimeMs: number;
   /** Milliseconds since 1970. */

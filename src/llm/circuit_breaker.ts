@@ -34,7 +34,7 @@ const countedKinds: ReadonlySet<ProviderErrorKind> = new Set([
 /**
  * The permission for one operation. Whoever has it calls one of these; the first call counts, later ones are ignored.
  */
-export interface CircuitPass {
+interface CircuitPass {
   /** The provider works: closes the circuit, even if it opened while the operation ran. */
   succeed(): void;
   /**

@@ -13,7 +13,7 @@ const shortestShareMs = 100;
 /** If another provider can be asked, a busy one may ask for no longer wait than this, in milliseconds. */
 export const longestDelayBeforeFallbackMs = 1_000;
 
-export interface FallbackLimits {
+interface FallbackLimits {
   /** For all providers together, in milliseconds; 0 or absent: as long as each one's own limits allow. */
   readonly timeoutMs?: number;
   /** Milliseconds of a clock that never goes back. */

@@ -27,7 +27,7 @@ export interface CompletionDelta {
 }
 
 /** What one request for a completion takes. */
-export interface CompletionCall {
+interface CompletionCall {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ import { untilStopped } from "./read/stop_statement.ts";
 import { quoteIdentifier } from "./sql_text.ts";
 
 /** A B-tree that is not there, by names of the catalog. */
-export interface TriedIndex {
+interface TriedIndex {
   readonly schema: string;
   readonly table: string;
   readonly columns: readonly string[];
@@ -37,14 +37,14 @@ export interface IndexTrial {
   drop(id: string): Promise<void>;
 }
 
-export interface TrialRequest {
+interface TrialRequest {
   readonly principal: Principal;
   readonly signal: AbortSignal;
   /** For all of it. */
   readonly timeoutMs: number;
 }
 
-export type TrialResult<T> =
+type TrialResult<T> =
   | { readonly ok: true; readonly value: T }
   /** `missing`: the extension hypopg is not in the database; `pooler`: a session is not one's own. */
   | { readonly ok: false; readonly why: "missing" | "pooler" | "failed"; readonly reason: string };

@@ -43,11 +43,6 @@ export function arrayText(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
-/** A text as the part of a LIKE pattern that matches that text alone. */
-export function escapePattern(text: string): string {
-  return text.replace(/[\\%_]/g, "\\$&");
-}
-
 /**
  * A piece of SQL with its parameters, put together from smaller pieces. Parameters get their numbers only when the whole
  * is rendered, so a piece fits anywhere in a statement.
@@ -97,11 +92,6 @@ export function verbatimSql(
 /** {@linkcode quoteIdentifier} as a piece. */
 export function identifierSql(name: string): SqlText {
   return verbatim(quoteIdentifier(name));
-}
-
-/** {@linkcode quoteLiteral} as a piece. */
-export function literalSql(text: string): SqlText {
-  return verbatim(quoteLiteral(text));
 }
 
 /** Pieces one after the other. */

@@ -4,7 +4,7 @@ import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { createFence, type Fence } from "../text/fence.ts";
 import { countTokens } from "../text/token_count.ts";
 
-export interface AnswerPromptInput<Document> {
+interface AnswerPromptInput<Document> {
   readonly question: string;
   /** The conversation so far, oldest first. */
   readonly history: readonly Message[];
@@ -18,7 +18,7 @@ export interface AnswerPromptInput<Document> {
   readonly fence?: Fence;
 }
 
-export interface AnswerPrompt<Document> {
+interface AnswerPrompt<Document> {
   readonly system: string;
   readonly messages: readonly Message[];
   readonly grounding: Grounding;

@@ -107,7 +107,7 @@ export interface PipelineUsage {
   readonly rerank?: UsageCounter | undefined;
 }
 
-export interface PipelineOptions {
+interface PipelineOptions {
   readonly name: string;
   readonly description: string;
   /** As in `AccessObject`. */

@@ -46,7 +46,7 @@ export interface Filter {
   readonly logic: Logic;
 }
 
-export type QueryRead =
+type QueryRead =
   | {
     readonly kind: "query";
     readonly query: Omit<PipelineQuery, "signal" | "onStage" | "onUsage">;

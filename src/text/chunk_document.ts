@@ -33,7 +33,7 @@ interface SectionChunk {
   readonly body: string;
 }
 
-export interface Chunk {
+interface Chunk {
   /** The headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself. */
   readonly text: string;
 }

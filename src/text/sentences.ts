@@ -1,7 +1,7 @@
 import { isFunctionWord } from "./words.ts";
 
 /** `text` is the part of the whole from `start` up to `end`, in UTF-16 units. */
-export interface Sentence {
+interface Sentence {
   readonly text: string;
   readonly start: number;
   readonly end: number;

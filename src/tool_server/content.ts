@@ -1,12 +1,12 @@
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface TextContent {
+interface TextContent {
   readonly type: "text";
   readonly text: string;
 }
 
 /** A picture, in base64. */
-export interface ImageContent {
+interface ImageContent {
   readonly type: "image";
   readonly data: string;
   readonly mimeType: string;

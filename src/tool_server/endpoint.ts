@@ -26,7 +26,7 @@ import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
 import type { CallContext } from "./call_context.ts";
 
-export interface EndpointOptions extends McpOptions {
+interface EndpointOptions extends McpOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
   readonly authentication?: Authentication;
   /** Absent where no issuer's tokens let callers in. */

@@ -17,7 +17,7 @@ import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
-export interface OpenPipelinesOptions {
+interface OpenPipelinesOptions {
   readonly config: Pick<
     Config,
     "pipelines" | "vendors" | "pass_file" | "max_connections" | "admission" | "traces"

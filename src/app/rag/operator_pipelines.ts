@@ -9,7 +9,7 @@ import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type OpenPipeline, type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 
 /** A role in place of the pipeline's own, which as a rule only reads. */
-export interface OperatorRole {
+interface OperatorRole {
   readonly user?: string;
   readonly password?: string;
 }

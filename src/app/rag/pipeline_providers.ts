@@ -23,7 +23,7 @@ import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
 import type { PipelineUsage } from "../../rag_server/pipeline.ts";
 import { type ApiKeySources, openProviderKey } from "../provider_key.ts";
 
-export interface PipelineProvidersOptions {
+interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
   /** Origins that are told the span of a request; none where absent. */
   readonly tracedOrigins?: readonly string[];

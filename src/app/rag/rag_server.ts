@@ -30,7 +30,7 @@ import { readTls, watchTls } from "../tls_files.ts";
 import { opennessWarning } from "./open_to_everyone.ts";
 import { servePipelines } from "./serve_pipelines.ts";
 
-export interface RagServerOptions {
+interface RagServerOptions {
   readonly config: Config;
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;

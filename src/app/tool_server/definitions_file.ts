@@ -17,7 +17,7 @@ import type { Knowledge } from "../../tool_server/questions/prompt_knowledge.ts"
 import { createVerifiedQuestions } from "../../tool_server/questions/verified/verified_questions.ts";
 import { builtinTools } from "../../tool_server/tools/tool_kinds.ts";
 
-export interface DefinitionsOptions {
+interface DefinitionsOptions {
   readonly path: string;
   readonly config: Config;
   readonly files: FileWatch;

@@ -25,7 +25,7 @@ export interface DocumentsOptions {
   readonly embedding?: Embedding | undefined;
 }
 
-export interface DocumentTools {
+interface DocumentTools {
   readonly tools: readonly Tool[];
   readonly resources: readonly ResourceSource[];
   /** As that of the pipelines' directory; absent where there are none. */

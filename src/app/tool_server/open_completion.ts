@@ -12,7 +12,7 @@ import { type ApiKeySources, type KeyedProvider, openProviderKey } from "../prov
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
 
-export interface OpenCompletionOptions {
+interface OpenCompletionOptions {
   readonly config: Config;
   readonly files: FileWatch;
   /** Told what each request uses. */
@@ -22,7 +22,7 @@ export interface OpenCompletionOptions {
   readonly logger: Logger;
 }
 
-export interface OpenCompletion extends AsyncDisposable {
+interface OpenCompletion extends AsyncDisposable {
   readonly completion: CompletionProvider;
   /** Those that it asks, the first choice first. */
   readonly providers: readonly CompletionProvider[];

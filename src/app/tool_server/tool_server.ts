@@ -49,7 +49,7 @@ import type { DocumentsOptions } from "./document_tools.ts";
 import type { OpenDatabase } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 
-export interface ToolServerOptions {
+interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   readonly waitBounds: WaitBounds;

@@ -19,7 +19,7 @@ import {
   visible,
 } from "../output.ts";
 
-export interface ClientSettings {
+interface ClientSettings {
   /** The folder of the authorization server's files; undefined where the configuration names none. */
   readonly dataDir: string | undefined;
   /** Print JSON in place of text for people. */

@@ -2,7 +2,7 @@ import type { Diagnosis } from "../../doctor/doctor.ts";
 import type { NamedResult } from "../../rag_server/checks/check.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
 
-export interface DoctorSettings {
+interface DoctorSettings {
   /** Print JSON in place of text for people. */
   readonly json: boolean;
   /** Letters alone, no signs and colours: for what is no terminal, or where `NO_COLOR` is set. */

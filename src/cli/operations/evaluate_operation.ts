@@ -5,7 +5,7 @@ import { parseQrels, parseQueries } from "../../rag_server/evaluate/judged_quest
 import type { FusionWeights } from "../../rag_server/evaluate/fusion_weights.ts";
 import { jsonText, type Print, tableLines } from "../output.ts";
 
-export interface EvaluateSettings {
+interface EvaluateSettings {
   readonly queriesFile: string;
   readonly qrelsFile: string;
   /** Print JSON in place of text for people. */

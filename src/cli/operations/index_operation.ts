@@ -11,7 +11,7 @@ import { isOfCallers, type SearchedTableSettings } from "../../rag_server/search
 import type { Print } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
-export interface IndexOperation {
+interface IndexOperation {
   readonly named: OperatorPipeline;
   readonly progress: Progress;
   readonly print: Print;

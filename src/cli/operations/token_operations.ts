@@ -13,13 +13,13 @@ import {
   warnOfAccess,
 } from "../output.ts";
 
-export interface TokenFileSettings {
+interface TokenFileSettings {
   readonly tokenFile: string;
   /** Print JSON in place of text for people. */
   readonly json: boolean;
 }
 
-export interface AddTokenSettings extends TokenFileSettings {
+interface AddTokenSettings extends TokenFileSettings {
   readonly note?: string;
   readonly database?: string;
   /** `30d`, `never` and the like; absent: never. */

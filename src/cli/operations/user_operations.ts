@@ -20,17 +20,17 @@ export interface UserOperationOptions extends OperationOptions {
   readonly askPassword?: (username: string) => Promise<string>;
 }
 
-export interface UserFileSettings {
+interface UserFileSettings {
   readonly userFile: string;
   /** Print JSON in place of text for people. */
   readonly json: boolean;
 }
 
-export interface UserSettings extends UserFileSettings {
+interface UserSettings extends UserFileSettings {
   readonly username: string;
 }
 
-export interface ChangeUserSettings extends UserSettings {
+interface ChangeUserSettings extends UserSettings {
   /** As the command line gives it. */
   readonly password?: string;
   readonly note?: string;

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { clientHeaders } from "../../http/client_header_kinds.ts";
 import { auth } from "./auth.ts";
 import { oauth } from "./oauth.ts";
@@ -51,5 +50,3 @@ export const http = section({
     "Names that a request's Host may have, besides the server's own",
   ),
 });
-
-export type HttpConfig = z.output<typeof http>;

@@ -4,7 +4,7 @@ import { listElement, ownField, recordValue, sectionFields, writtenSchema } from
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 
-export interface NormalizeOptions {
+interface NormalizeOptions {
   /** What relative paths are relative to. */
   readonly folder: string;
   /** What `~` stands for. */

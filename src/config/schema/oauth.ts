@@ -111,5 +111,3 @@ export const methods = section({
     "Run the authorization server where `oauth.issuer` is set; on the RAG server, accept its tokens",
   ),
 });
-
-export type OauthConfig = z.output<typeof oauth>;

@@ -72,7 +72,7 @@ export interface Deadline extends Disposable {
   lift(): void;
 }
 
-export interface DeadlineOptions {
+interface DeadlineOptions {
   /** The caller's. */
   readonly signal?: AbortSignal | undefined;
   /** What to abort with when the time is up; a `DOMException` named `TimeoutError` where absent. */

@@ -39,7 +39,7 @@ export function putValue(tree: ValueMap, path: SettingPath, value: unknown): voi
 }
 
 /** A setting that a file has, and the map that holds it. */
-export interface WrittenSetting {
+interface WrittenSetting {
   readonly holder: ValueMap;
   readonly key: string;
   readonly path: SettingPath;

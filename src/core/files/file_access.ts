@@ -1,6 +1,6 @@
 import { shellWord } from "../shell_word.ts";
 
-export interface PrivacyOptions {
+interface PrivacyOptions {
   /**
    * The group of a file that belongs to root may read it: so Kubernetes mounts a secret for a service, and so Debian's
    * group `ssl-cert` gets at keys. For secrets that others put there; PostgreSQL's clients take such keys too.

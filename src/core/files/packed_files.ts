@@ -12,7 +12,7 @@ export type PackedFile =
   & { readonly gzip: boolean };
 
 /** By name. */
-export type PackedFileIndex = Readonly<Record<string, PackedFile>>;
+type PackedFileIndex = Readonly<Record<string, PackedFile>>;
 
 /**
  * Opens the executable's packed files; undefined for a program that runs from its sources. What is opened stays the same

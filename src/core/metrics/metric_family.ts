@@ -29,7 +29,7 @@ export type MetricFamily =
   );
 
 /** Children of a family, each made when it is first asked for. Who counts asks once and keeps it: to ask costs a lookup. */
-export interface Children<Child> {
+interface Children<Child> {
   of(...labels: readonly string[]): Child;
 }
 
@@ -52,7 +52,7 @@ export function createHistograms(
 }
 
 /** Values that their owners tell when they are asked. */
-export interface Gauges {
+interface Gauges {
   /** Asks `read` for samples from now on, until what it returns is called. Samples with the same labels are added up. */
   collect(read: () => Iterable<Sample>): () => void;
 }

@@ -12,10 +12,10 @@ import {
 export type ServedBy = "tool_server" | "rag_server";
 
 /** What a request's time goes to, in the order of its way. */
-export type Stage = "identity" | "guard" | "queue" | "postgresql" | "provider" | "reply";
+type Stage = "identity" | "guard" | "queue" | "postgresql" | "provider" | "reply";
 
 /** How a statement ended: with rows, or as an error of that kind. */
-export type StatementResult =
+type StatementResult =
   | "rows"
   | "refused"
   | "failed"

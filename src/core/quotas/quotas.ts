@@ -6,7 +6,7 @@ import { haveLimits, type LimitRules, type Limits, limitsOf, noLimits } from "./
 import { createUsageCounts, type UsageCounts } from "./usage_counts.ts";
 
 /** What a caller may use, and has used, of one limit. */
-export interface LimitUsage {
+interface LimitUsage {
   readonly limit: LimitName;
   readonly maximum: number;
   readonly used: number;
@@ -16,7 +16,7 @@ export interface LimitUsage {
 }
 
 /** A limit of all callers together. What is used of it would tell of others, so that is not told. */
-export type SharedLimit = Pick<LimitUsage, "limit" | "maximum" | "resets_at">;
+type SharedLimit = Pick<LimitUsage, "limit" | "maximum" | "resets_at">;
 
 /**
  * How much callers may use. All that a caller does over both servers counts together, and a caller is a `callerKey`. What is
@@ -55,7 +55,7 @@ export interface Quotas extends Disposable {
   replace(rules: LimitRules): void;
 }
 
-export interface QuotasOptions {
+interface QuotasOptions {
   readonly rules: LimitRules;
   /** Of calls that wait for others of their caller to end. */
   readonly waitBounds?: WaitBounds;

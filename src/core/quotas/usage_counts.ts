@@ -1,7 +1,7 @@
 import { type WindowLimit, windowMs } from "./limit_kinds.ts";
 
 /** What was used of one limit in the window that began at `start`, in milliseconds since 1970. */
-export interface UsageRow {
+interface UsageRow {
   readonly caller: string;
   readonly limit: WindowLimit;
   readonly start: number;

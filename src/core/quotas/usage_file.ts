@@ -7,7 +7,7 @@ import type { UsageCounts } from "./usage_counts.ts";
 /** The file in `data_dir` with what callers used. */
 export const usageFile = (dataDir: string): string => join(dataDir, "usage.sqlite");
 
-export interface UsageFileOptions {
+interface UsageFileOptions {
   readonly path: string;
   readonly counts: UsageCounts;
   /** In milliseconds since 1970. */

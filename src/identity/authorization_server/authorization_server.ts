@@ -48,7 +48,7 @@ const routes: readonly (readonly [pattern: RegExp, method: "GET" | "POST" | "bot
 ];
 
 /** A request with what is known of it besides. */
-export interface OauthRequest {
+interface OauthRequest {
   readonly request: Request;
   readonly address: string;
   readonly requestId: string;

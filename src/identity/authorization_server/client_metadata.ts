@@ -5,7 +5,7 @@ import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
 import { isNativeClient, type RedirectRule } from "./redirect_uris.ts";
 
 /** What is kept of what a client says of itself (RFC 7591, section 2); it has no secret. */
-export interface ClientMetadata {
+interface ClientMetadata {
   readonly client_id: string;
   readonly client_name?: string;
   readonly redirect_uris: readonly string[];
@@ -98,7 +98,7 @@ export function isDocumentAddress(clientId: string): boolean {
     url.href === clientId;
 }
 
-export interface ClientDocumentsOptions {
+interface ClientDocumentsOptions {
   readonly isAllowed: RedirectRule;
   /** Milliseconds of a clock that does not go back. */
   readonly elapsedMs?: () => number;

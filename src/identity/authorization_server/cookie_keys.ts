@@ -22,7 +22,7 @@ const keySchema = z.object({
 });
 const fileSchema = z.object({ keys: z.array(keySchema) });
 
-export type CookieKey = z.output<typeof keySchema>;
+type CookieKey = z.output<typeof keySchema>;
 
 /**
  * The keys, the newest first, which signs. The first is made at the first start, another when the newest is 90 days old;

@@ -125,7 +125,7 @@ export interface TokenRecord {
 type Payload = Readonly<Record<string, unknown>>;
 
 /** Whom a record is kept for. */
-export interface KeptFor {
+interface KeptFor {
   /** Of a grant: its account, as `accountMark` of `grants.ts`. */
   readonly account?: string | undefined;
   /** Where the request came from, as `siteOf` of `rate_limiter.ts`. */

@@ -19,7 +19,7 @@ export function holds(account: UserRecord | undefined, mark: string): boolean {
   return mayStay(account) && accountMark(account) === mark;
 }
 
-export interface GrantsOptions {
+interface GrantsOptions {
   readonly store: GrantStore;
   readonly accounts: AccountSource;
   /** Told of each grant that ends while this process runs and that a call used. */

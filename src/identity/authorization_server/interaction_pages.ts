@@ -13,7 +13,7 @@ import type {
   OidcProvider,
 } from "./provider_types.ts";
 
-export interface InteractionOptions {
+interface InteractionOptions {
   readonly provider: OidcProvider;
   readonly pages: Pages;
   readonly login: Login;

@@ -53,7 +53,7 @@ export interface KoaContext {
   redirect(url: string): void;
 }
 
-export interface OidcContext {
+interface OidcContext {
   readonly route: string;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly body?: Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ export interface OidcClient {
   grantTypeAllowed(grant: string): boolean;
 }
 
-export interface OidcGrant {
+interface OidcGrant {
   addResourceScope(resource: string, scope: string): void;
   save(): Promise<string>;
 }

@@ -7,7 +7,7 @@ import type { AccountSource } from "../users/user_directory.ts";
 import type { OidcModule } from "./provider_types.ts";
 import type { RefreshTokenValues } from "./refresh_token_values.ts";
 
-export interface StoreAdapterOptions {
+interface StoreAdapterOptions {
   readonly store: GrantStore;
   readonly accounts: AccountSource;
   readonly refreshTokens: RefreshTokenValues;

@@ -3,7 +3,7 @@ import { readRecords, type RecordKind, type RecordsRead } from "./read_records.t
 import { type CredentialText, namesNothing, parseCredentialText, quoted } from "./yaml_entries.ts";
 
 /** What a running server has taken in from a credential file. */
-export interface RecordsInForce<T> {
+interface RecordsInForce<T> {
   readonly records: ReadonlyMap<string, T>;
   /** The ids of entries that were faulty already. */
   readonly faulty: ReadonlySet<string>;

@@ -10,7 +10,7 @@ import type {
 } from "./yaml_entries.ts";
 
 /** An entry with the part of the text that it takes up, from its key's line to the end of its last field's line. */
-export interface PlainEntry extends CredentialEntry {
+interface PlainEntry extends CredentialEntry {
   readonly start: number;
   readonly end: number;
   /** Spaces before each of its fields. */

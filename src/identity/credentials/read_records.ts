@@ -34,7 +34,7 @@ export interface RecordsRead<T> {
 }
 
 /** An entry that cannot be used. */
-export interface CredentialFault {
+interface CredentialFault {
   readonly entry: string;
   readonly line: number;
   /** For a log or a terminal: names the entry, the line and what was expected; quotes nothing that may be secret. */

@@ -14,7 +14,7 @@ export interface MetadataOptions {
 }
 
 /** An address at which an issuer is asked: as configured, else as it tells itself. */
-export interface IssuerAddress {
+interface IssuerAddress {
   /**
    * Asks the issuer where that is not known, or may have changed. Where it cannot tell then, what it told last counts.
    * @throws as {@linkcode discoverIssuer}
@@ -25,7 +25,7 @@ export interface IssuerAddress {
 }
 
 /** What an issuer says of itself, as far as it is needed. */
-export type IssuerAddressName = "jwksUri" | "introspectionEndpoint";
+type IssuerAddressName = "jwksUri" | "introspectionEndpoint";
 
 /** Where an issuer's keys are and where it is asked about tokens. One that is missing does not stop the other. */
 export function createMetadata(

@@ -4,7 +4,7 @@ import { sleep } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { TokenAlgorithm } from "./issuer_kinds.ts";
 
-export interface KeySetOptions {
+interface KeySetOptions {
   readonly issuer: string;
   readonly algorithms: readonly TokenAlgorithm[];
   /** Reads the set from the issuer (RFC 7517 section 5). */
@@ -24,8 +24,6 @@ const refreshMs = 10 * 60_000;
 /** After an attempt that failed; twice as long after each further one. */
 const firstRetryMs = 2_000;
 const longestRetryMs = 60_000;
-
-export type KeySet = ReturnType<typeof createKeySet>;
 
 /**
  * The keys of an issuer. They are read at once, then every 10 minutes and when a token names an unknown one; a set that

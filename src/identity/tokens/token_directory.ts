@@ -11,7 +11,7 @@ import {
 } from "../credentials/yaml_entries.ts";
 import { isExpired, tokenKind, type TokenRecord } from "./token_file.ts";
 
-export interface TokenDirectoryOptions {
+interface TokenDirectoryOptions {
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -91,7 +91,7 @@ export async function listTokens(
 }
 
 /** How long a token lives, in milliseconds. */
-export type TokenExpiry = number | "never";
+type TokenExpiry = number | "never";
 
 /**
  * Reads an expiry such as `30d` or `never`; absent text means never.
@@ -116,7 +116,7 @@ interface NewTokenOptions {
   readonly now: number;
 }
 
-export interface NewToken {
+interface NewToken {
   readonly record: TokenRecord;
   /** The token itself, as makeToken() makes them. It is in no file; whoever gets it shows it once. */
   readonly token: string;

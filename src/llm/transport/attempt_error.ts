@@ -1,6 +1,6 @@
 import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
 
-export interface AttemptErrorFacts {
+interface AttemptErrorFacts {
   /** The same request may fare better in a moment. */
   readonly isPassing?: boolean;
   readonly status?: number;

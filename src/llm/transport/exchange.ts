@@ -25,7 +25,7 @@ export interface ExchangeRequest extends AttemptRequest {
 }
 
 /** Of a reply that is one JSON value. */
-export interface SendRequest<T> extends ExchangeRequest {
+interface SendRequest<T> extends ExchangeRequest {
   /** The longest body, in bytes; 64 MiB where absent. */
   readonly maxBytes?: number;
   /** Takes what is needed from the JSON; what it throws becomes an error of kind `provider`, unless it is a ProviderError. */
@@ -33,7 +33,7 @@ export interface SendRequest<T> extends ExchangeRequest {
 }
 
 /** Of a reply that is a stream. */
-export interface StreamRequest<T> extends ExchangeRequest {
+interface StreamRequest<T> extends ExchangeRequest {
   readonly format: "events" | "lines";
   readonly read: (item: StreamItem) => T;
 }

@@ -8,7 +8,7 @@ import { type Incoming, readErrorBody } from "./read_reply.ts";
 import { cutOutEcho, scrubSecrets } from "./scrub_secrets.ts";
 
 /** Headers by name, as configuration and vendors' adapters give them. */
-export type HeaderRecord = Readonly<Record<string, string>>;
+type HeaderRecord = Readonly<Record<string, string>>;
 
 /** What is particular to a vendor's HTTP interface. */
 export interface VendorInterface {
@@ -66,7 +66,7 @@ const levels = {
   "provider request failed": "warn",
   "A provider's stream failed": "warn",
 } as const;
-export type AttemptMessage = keyof typeof levels;
+type AttemptMessage = keyof typeof levels;
 
 const longestDetail = 1000;
 const longestRequestId = 100;

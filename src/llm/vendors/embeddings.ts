@@ -30,7 +30,7 @@ export interface BatchedEmbedding extends Pick<ProviderOptions, "dimensions" | "
 }
 
 /** How a vendor embeds. */
-export interface EmbeddingWire {
+interface EmbeddingWire {
   readonly path: string;
   readonly limits: BatchLimits;
   readonly body: (

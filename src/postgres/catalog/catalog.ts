@@ -13,7 +13,7 @@ export interface Catalog {
   readonly tables: readonly CatalogTable[];
 }
 
-export type TableKind = "TABLE" | "VIEW" | "MATERIALIZED VIEW" | "FOREIGN TABLE" | "PARTITIONED TABLE";
+type TableKind = "TABLE" | "VIEW" | "MATERIALIZED VIEW" | "FOREIGN TABLE" | "PARTITIONED TABLE";
 
 export interface CatalogTable {
   readonly schema: string;
@@ -62,12 +62,12 @@ export interface CatalogColumn {
   readonly vectorDimensions?: number;
 }
 
-export interface CatalogIndex {
+interface CatalogIndex {
   readonly name: string;
   readonly definition: string;
 }
 
-export interface CatalogFilter {
+interface CatalogFilter {
   readonly schema?: string;
   readonly table?: string;
   /** Only tables with a pgvector column. */
@@ -95,7 +95,7 @@ export interface SessionFacts {
 }
 
 /** A catalog with what tells whether it is still that of the database. */
-export interface CatalogState {
+interface CatalogState {
   readonly catalog: Catalog;
   /** As `readFingerprint` gives it, taken no later than the catalog. */
   readonly fingerprint: string;

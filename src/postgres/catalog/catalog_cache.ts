@@ -34,12 +34,12 @@ export interface CatalogCache<T> extends Disposable {
   recheck(database: Database, request: CatalogCacheRequest): Promise<T>;
 }
 
-export interface CatalogCacheRequest {
+interface CatalogCacheRequest {
   readonly principal: Principal;
   readonly signal: AbortSignal;
 }
 
-export interface CatalogSnapshot {
+interface CatalogSnapshot {
   readonly catalog: Catalog;
   /** Empty where samples are off. */
   readonly samples: SampleValues;

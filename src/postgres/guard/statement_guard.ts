@@ -30,7 +30,7 @@ export interface StatementGuard {
   fingerprint(sql: string): string | undefined;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   /** The values that come with the statement, for `$1` and on; none where absent. */
   readonly parameters?: { readonly length: number } | undefined;
 }

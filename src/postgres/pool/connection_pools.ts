@@ -59,7 +59,7 @@ export interface ConnectionPools extends AsyncDisposable {
 }
 
 /** One pool's connections, and the callers who wait for one. */
-export interface PoolCounts {
+interface PoolCounts {
   /** The database's name; several pools may have the same. */
   readonly database: string;
   readonly connections: ConnectionCounts;

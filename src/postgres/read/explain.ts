@@ -18,7 +18,7 @@ export async function explainStatement(
   return result.ok ? result : { ok: false, error: withoutPrefix(result.error, sent, sql) };
 }
 
-export type StatementPlan =
+type StatementPlan =
   | {
     readonly ok: true;
     /** Optional: left out where row-level security holds the caller, whom figures would tell of rows of others. */

@@ -6,7 +6,7 @@ import { type ExcessRight, findExcessRights, rolesOf } from "./excess_rights.ts"
 import { readRelations } from "./readable_relations.ts";
 
 /** What one of the roles that read a database may do beyond reading. */
-export interface RightsOfRole {
+interface RightsOfRole {
   readonly role: string;
   readonly excess: readonly ExcessRight[];
 }

@@ -10,7 +10,7 @@ import type { QueryReply, StreamEvent } from "./rag_replies.ts";
 /** What an answer was made of: the documents in its prompt, and the tokens of all providers. */
 export type AnswerReport = Omit<PipelineAnswer, "answer">;
 
-export interface QuestionToAnswer {
+interface QuestionToAnswer {
   readonly calls: Calls;
   /** The question as a call, but for what runs it. */
   readonly call: Omit<Call<CallContext, AnswerReport>, "read">;

@@ -21,7 +21,7 @@ export interface ForwardedIdentityOptions {
   readonly trustedProxies: readonly string[];
 }
 
-export type ForwardedIdentityResult =
+type ForwardedIdentityResult =
   | { readonly kind: "caller"; readonly principal: Principal }
   | { readonly kind: "refused"; readonly reason: IdentityRefusal };
 

@@ -15,7 +15,7 @@ import type { RunningPipelines } from "../running_pipelines.ts";
 import { answerAtOnce, answerInParts, type AnswerReport } from "./answer_query.ts";
 import { bodyError, ragErrorOf, RefusedQuestion } from "./rag_errors.ts";
 
-export interface QueryEndpointOptions {
+interface QueryEndpointOptions {
   readonly calls: Calls;
   readonly pipelines: Pick<RunningPipelines, "find">;
   /** How long a query may run, its stream included; 0 is for ever. */
@@ -26,7 +26,7 @@ export interface QueryEndpointOptions {
 }
 
 /** Who sent a request, and from where. */
-export interface QueryCaller {
+interface QueryCaller {
   readonly principal: Principal;
   readonly address: string;
 }

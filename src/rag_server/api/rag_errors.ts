@@ -149,7 +149,7 @@ export const unauthorizedError: RagError = {
   message: "a valid token is needed in the header Authorization: Bearer TOKEN",
 };
 /** Of a query whose caller's token or session has ended meanwhile. */
-export const accessEndedError: RagError = {
+const accessEndedError: RagError = {
   code: "UNAUTHORIZED",
   message: "the token or session has ended",
 };

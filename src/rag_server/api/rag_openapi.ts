@@ -212,7 +212,7 @@ const readings: Readonly<
   },
 };
 
-export interface DescribedServer {
+interface DescribedServer {
   /** Whether it needs a token. */
   readonly asksWhoCalls: boolean;
   /** Whether the claims of who asks come from a proxy. */

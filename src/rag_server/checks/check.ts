@@ -46,7 +46,7 @@ export function note(text: string): CheckResult {
   return { ok: true, note: text };
 }
 
-export interface RunChecksOptions {
+interface RunChecksOptions {
   /** For each check, from when its turn comes. */
   readonly limitMs: number;
   /** That checks wait in, those of several subjects too; all run at once where it is absent. */

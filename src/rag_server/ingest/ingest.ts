@@ -29,7 +29,7 @@ import { openRecords } from "./record_schema.ts";
 import { goneRecords, refuseRemoval } from "./refuse_removal.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 
-export interface IngestProgress {
+interface IngestProgress {
   /** `chunks` counts those of a few large files that are under way. */
   readonly phase: "files" | "chunks" | "removed files";
   readonly done: number;

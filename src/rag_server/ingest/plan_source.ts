@@ -27,7 +27,7 @@ export interface SourcePlan extends KnownFiles {
   readonly doubled: readonly FileRecord[];
 }
 
-export interface PlanContext {
+interface PlanContext {
   readonly records: IngestRecords;
   /** Names of sources that stay what they are: the configured ones and those of this run. */
   readonly ownNames: ReadonlySet<string>;

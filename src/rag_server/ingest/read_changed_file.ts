@@ -9,7 +9,7 @@ import type { FileRecord } from "./ingest_record.ts";
 import { readerVersion } from "./formats/read_document.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
-export interface FileReaderOptions {
+interface FileReaderOptions {
   /** The model that embeds the chunks. With another model every file counts as changed. */
   readonly model: string;
   readonly maxTokens: number;
@@ -20,7 +20,7 @@ export interface FileReaderOptions {
   readonly readTimeoutMs: number;
 }
 
-export type FileReading =
+type FileReading =
   | { readonly kind: "unchanged" }
   | (Extract<SourceReply, { kind: "chunks" }> & { readonly hash: string })
   | Exclude<SourceReply, { kind: "chunks" }>;

@@ -15,7 +15,7 @@ import {
   readIngestTable,
 } from "./ingest_table.ts";
 
-export interface ChunkWriterOptions {
+interface ChunkWriterOptions {
   readonly session: SqlSession;
   readonly table: IngestTableOptions;
   readonly embedding: EmbeddingProvider;
@@ -34,7 +34,7 @@ export interface ChunkWriterOptions {
   readonly onEmbedded: (done: number, total: number) => void;
 }
 
-export interface ReadFile {
+interface ReadFile {
   readonly file: FoundFile;
   /** The name of the source that it is in. */
   readonly source: string;

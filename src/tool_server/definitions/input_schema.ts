@@ -14,7 +14,7 @@ export interface ToolInput {
 }
 
 /** What is wrong with a schema, and where in it. */
-export interface SchemaFault {
+interface SchemaFault {
   readonly path: SettingPath;
   readonly message: string;
 }

@@ -8,7 +8,7 @@ import { createDefinedResources } from "./defined_resources.ts";
 import type { ReadDefinitions } from "./read_definitions.ts";
 import { sqlTool } from "./sql_tool.ts";
 
-export interface OfferedDefinitionsOptions {
+interface OfferedDefinitionsOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
   readonly replaceTools: ToolRegistry["replaceDefined"];

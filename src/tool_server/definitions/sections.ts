@@ -5,7 +5,7 @@ import type { PlaceOf } from "../../core/document/place.ts";
 import { formatPath, isMap, type SettingPath, valueAt } from "../../core/document/value_tree.ts";
 
 /** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */
-export type Sections = Readonly<Record<SectionName, Section>>;
+type Sections = Readonly<Record<SectionName, Section>>;
 
 export const sectionNames = ["tools", "prompts", "resources", "questions", "models"] as const;
 type SectionName = typeof sectionNames[number];

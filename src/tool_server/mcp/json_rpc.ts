@@ -12,7 +12,7 @@ import { createMethods, type McpOptions, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
 
-export interface JsonRpcError {
+interface JsonRpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;

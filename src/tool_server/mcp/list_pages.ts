@@ -31,7 +31,7 @@ export function pageOf<Item>(list: ListName, items: readonly Item[], cursor: unk
   };
 }
 
-export type ListName = "tools" | "resources" | "resource templates" | "prompts";
+type ListName = "tools" | "resources" | "resource templates" | "prompts";
 
 function pageNumber(list: ListName, cursor: unknown): number {
   if (typeof cursor !== "string" || cursor.length > 100) return NaN;

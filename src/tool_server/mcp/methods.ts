@@ -32,9 +32,6 @@ export interface McpOptions extends CallOptions {
 /** Values of one completion (MCP, Completion). */
 const maxCompletions = 100;
 
-/** What the methods besides `tools/call` answer, whatever the transport. All throw `AppError`. */
-export type Methods = ReturnType<typeof createMethods>;
-
 export function createMethods({ registry, resources, prompts, databaseChoice }: McpOptions) {
   return {
     listTools: (cursor: unknown, principal: Principal): Page<ToolDescription> =>

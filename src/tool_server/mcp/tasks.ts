@@ -18,7 +18,7 @@ export interface TaskView {
 }
 
 /** How a call ended that had become a task; `failed`: what it threw, which is an error of the protocol's. */
-export type TaskEnd =
+type TaskEnd =
   | { readonly status: "completed"; readonly result: ToolResult }
   | { readonly status: "failed"; readonly thrown: unknown }
   | { readonly status: "cancelled" };
@@ -49,7 +49,7 @@ interface Task {
   forgetTimer?: ReturnType<typeof setTimeout>;
 }
 
-export interface TaskBounds {
+interface TaskBounds {
   /** Tasks that are kept, working ones too. Over them a call is waited for as if its client took no tasks. */
   readonly tasks: number;
   readonly tasksPerOwner: number;

@@ -29,7 +29,7 @@ const maxOptions = 20;
 const maxOptionLength = 100;
 
 /** What the user of a call said to what earlier rounds of it asked. */
-export type UserAnswer =
+type UserAnswer =
   | { readonly kind: "answered" | "unanswered"; readonly round: number; readonly text?: string }
   /** The call shall not run. */
   | { readonly kind: "ended"; readonly reason: string };

@@ -13,7 +13,7 @@ export interface Knowledge {
 }
 
 /** What of it goes into the prompt for a request. */
-export interface PromptKnowledge {
+interface PromptKnowledge {
   /** The models that the request names; empty where there are none. */
   readonly models: string;
   /** The verified questions that are nearest, with their statements; empty where there are none. */

@@ -15,7 +15,7 @@ export interface Token {
 export type PhraseTable<T> = ReadonlyMap<string, T>;
 
 /** What a phrase stands for, and the token after it. */
-export interface Phrase<T> {
+interface Phrase<T> {
   readonly meaning: T;
   readonly end: number;
 }

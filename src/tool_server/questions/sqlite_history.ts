@@ -20,7 +20,7 @@ import {
 /** The history's file in `data_dir`. */
 export const historyFile = (dataDir: string): string => join(dataDir, "turns.sqlite");
 
-export interface SqliteHistoryOptions {
+interface SqliteHistoryOptions {
   readonly path: string;
   readonly now: () => number;
   readonly logger: Logger;

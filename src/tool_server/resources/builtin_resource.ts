@@ -11,7 +11,7 @@ import type {
 import { parseAddress, type ResourceAddress } from "./resource_address.ts";
 
 /** A kind of built-in resources. */
-export interface BuiltinResource<Kind extends ResourceAddress["kind"]> {
+interface BuiltinResource<Kind extends ResourceAddress["kind"]> {
   readonly kind: Kind;
   readonly description: ResourceDescription | ResourceTemplateDescription;
   /** Scopes that reading it needs: those of the tool that tells the same. */

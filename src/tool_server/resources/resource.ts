@@ -21,7 +21,7 @@ export interface ResourceTemplateDescription {
   readonly mimeType?: string;
 }
 
-export interface ResourceContents {
+interface ResourceContents {
   readonly uri: string;
   readonly mimeType?: string;
   readonly text: string;

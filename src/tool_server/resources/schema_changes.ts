@@ -24,7 +24,7 @@ export interface SchemaChanges extends Disposable {
   selected(principal: Principal): void;
 }
 
-export interface SchemaChangesOptions {
+interface SchemaChangesOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
   readonly now: () => number;

@@ -9,7 +9,7 @@ import { defineResource } from "./builtin_resource.ts";
 import type { CompleteNames } from "./complete_names.ts";
 import { addressTemplates, formatAddress } from "./resource_address.ts";
 
-export interface SchemaResourceOptions {
+interface SchemaResourceOptions {
   readonly directory: DatabaseDirectory;
   readonly completeNames: CompleteNames;
   readonly scopes?: readonly string[] | undefined;

@@ -4,7 +4,7 @@ import { identifierWords, searchStem } from "../../text/word_stem.ts";
 import { isFunctionWord, words } from "../../text/words.ts";
 import { defineTool, type Tool, type ToolDescription } from "./tool.ts";
 
-export interface FindToolsOptions {
+interface FindToolsOptions {
   /** All that a principal may call. */
   readonly usableTools: (principal: Principal) => readonly ToolDescription[];
 }

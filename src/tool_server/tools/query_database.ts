@@ -21,7 +21,7 @@ import { rowsReply, verifiedText } from "./rows_reply.ts";
 import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
-export interface QueryDatabaseOptions {
+interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
   readonly guard: Pick<CheckScheduler, "check">;
   /** Why a principal may not explain statements; undefined where it may, and absent where everyone may. */

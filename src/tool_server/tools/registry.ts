@@ -37,7 +37,7 @@ export interface Registry {
 }
 
 /** A call of a tool that was checked. */
-export interface ToolCall {
+interface ToolCall {
   /** Whether it counts in no limit. */
   readonly isFree: boolean;
   run(context: CallContext): Promise<ToolRun>;

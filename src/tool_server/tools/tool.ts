@@ -10,7 +10,7 @@ import { invalidArguments } from "./invalid_arguments.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
 /** MCP's hints to a client about what a tool does. */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
   readonly idempotentHint?: boolean;

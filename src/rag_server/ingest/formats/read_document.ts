@@ -6,7 +6,7 @@ import { readMarkdown } from "./read_markdown.ts";
 import { readPdf } from "./read_pdf.ts";
 
 /** The outcome of reading a file; `reason` is for people. */
-export type DocumentReading =
+type DocumentReading =
   | { readonly kind: "document"; readonly document: SourceDocument }
   | { readonly kind: "skipped"; readonly reason: string };
 

@@ -61,7 +61,7 @@ export interface NamedExpression {
   readonly reads: Reads;
 }
 
-export interface ModelJoin {
+interface ModelJoin {
   /** Another model of the same database. */
   readonly to: string;
   readonly on: string;

@@ -6,7 +6,7 @@ import { knownValues, type ValuePlace } from "./value_index.ts";
 /** How a request's excerpt writes its tables' names: with their schemas unless `public` is the only one. */
 export type TableName = (table: CatalogTable) => string;
 
-export interface TableDescription {
+interface TableDescription {
   readonly name: string;
   readonly table: CatalogTable;
   /** Numbers of the columns to describe, in the table's order. */

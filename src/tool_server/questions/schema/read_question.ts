@@ -4,7 +4,7 @@ import { wordWeight } from "./question_words.ts";
 import { longestValue, valueKey, valueRoot } from "./value_index.ts";
 
 /** A word of a request that may say which tables it means. */
-export interface QuestionTerm {
+interface QuestionTerm {
   readonly word: string;
   readonly stem: string;
   /** Above 0, at most 1. */
@@ -12,13 +12,13 @@ export interface QuestionTerm {
 }
 
 /** A run of a request's words that may be a value. */
-export interface ValuePhrase {
+interface ValuePhrase {
   readonly key: string;
   /** Numbers of the terms that it covers. */
   readonly terms: readonly number[];
 }
 
-export interface WordRun {
+interface WordRun {
   readonly stems: readonly string[];
   /** The number of the term that the run begins with. */
   readonly term: number;

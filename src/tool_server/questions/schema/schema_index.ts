@@ -153,12 +153,12 @@ function tablesByName(tables: readonly CatalogTable[]): Map<string, number[]> {
 export type Field = "name" | "schema" | "column" | "comment" | "columnComment";
 
 /** The tables that have a word in one field, in ascending order, and for each how much of the name the word is. */
-export interface Postings {
+interface Postings {
   readonly tables: number[];
   readonly shares: number[];
 }
 
-export type TermPostings = Partial<Record<Field, Postings>>;
+type TermPostings = Partial<Record<Field, Postings>>;
 
 /** An inverted index from the words of a catalog to its tables. */
 function createPostingLists(tableCount: number) {

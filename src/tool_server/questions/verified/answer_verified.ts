@@ -2,7 +2,7 @@ import { type History, historyDatabase, historyOwner } from "../history.ts";
 import { type Question, runStatement, type StatementAnswer, type VerifiedUse } from "../answer.ts";
 import type { Knowledge } from "../prompt_knowledge.ts";
 
-export interface VerifiedAnswersOptions {
+interface VerifiedAnswersOptions {
   /** That of this moment; undefined where nothing was written down. */
   readonly knowledge: () => Pick<Knowledge, "questions"> | undefined;
   /** Absent where nobody reads what was asked before. */

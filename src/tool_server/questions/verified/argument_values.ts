@@ -31,7 +31,7 @@ export interface QuestionArgument extends ArgumentKind {
   readonly default?: string | undefined;
 }
 
-export interface FoundValue {
+interface FoundValue {
   /** As PostgreSQL is given it. */
   readonly value: string;
   /** The word after it. */

@@ -11,7 +11,7 @@ import { type Phrasing, placeholder, valueContext } from "./phrasing.ts";
 import { wordWeight } from "../schema/question_words.ts";
 import { requestWords } from "./request_words.ts";
 
-export interface AskableTextOptions {
+interface AskableTextOptions {
   readonly question: {
     readonly phrasings: readonly Phrasing[];
     readonly arguments: readonly QuestionArgument[];

@@ -35,7 +35,7 @@ export interface VerifiedQuestion extends AccessObject {
   readonly arguments: readonly QuestionArgument[];
 }
 
-export interface VerifiedMatch {
+interface VerifiedMatch {
   readonly question: VerifiedQuestion;
   /** One for each argument, in their order. */
   readonly values: readonly string[];

@@ -2,7 +2,7 @@ import type { Database } from "../../../postgres/database.ts";
 import type { Row } from "../../../postgres/read/portal.ts";
 import type { CallContext } from "../../call_context.ts";
 
-export type OwnRows =
+type OwnRows =
   | { readonly ok: true; readonly rows: readonly Row[] }
   | { readonly ok: false; readonly reason: string };
 

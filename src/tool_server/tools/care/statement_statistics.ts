@@ -5,10 +5,10 @@ import { heldTableSql, readOwn, whyNoStatistics } from "./read_own.ts";
 
 export const statementOrders = ["total_time", "mean_time", "calls", "rows", "io"] as const;
 
-export type StatementOrder = (typeof statementOrders)[number];
+type StatementOrder = (typeof statementOrders)[number];
 
 /** What pg_stat_statements counts of one statement, in one database. */
-export interface StatementStatistics {
+interface StatementStatistics {
   /** Absent where the extension does not tell it. */
   readonly id: string | null;
   readonly text: string;

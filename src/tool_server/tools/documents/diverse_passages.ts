@@ -6,12 +6,12 @@ import { wordStem } from "../../../text/word_stem.ts";
 import { isFunctionWord, words } from "../../../text/words.ts";
 
 /** A part of a document that says something about the question. */
-export interface Passage<Document> {
+interface Passage<Document> {
   readonly document: Document;
   readonly text: string;
 }
 
-export interface PassageBounds {
+interface PassageBounds {
   /** Of one passage: a longer text is cut into several. */
   readonly chunkTokens: number;
   /** Of all passages together. */

@@ -2,7 +2,7 @@ import { AppError } from "../../../core/app_error.ts";
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 
 /** Which table and columns a search by meaning reads. */
-export interface SearchedColumns {
+interface SearchedColumns {
   readonly textColumn: string;
   readonly vectorColumn: string;
   readonly titleColumn: string | undefined;

@@ -25,7 +25,7 @@ export function valueText(value: unknown): string {
 }
 
 /** A moment as PostgreSQL writes it: on its own clock for labels, and in time. Both in milliseconds. */
-export interface Moment {
+interface Moment {
   readonly clockMs: number;
   readonly timeMs: number;
 }

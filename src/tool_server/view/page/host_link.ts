@@ -8,7 +8,7 @@ type Params = Readonly<Record<string, unknown>>;
 /** Calls a tool of the server through the host. */
 export type CallTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-export interface HostLinkOptions {
+interface HostLinkOptions {
   /** Told of each notification of the host's. */
   readonly onNotification: (method: string, params: Params) => void;
 }
@@ -68,8 +68,6 @@ export function createHostLink({ onNotification }: HostLinkOptions) {
     },
   };
 }
-
-export type HostLink = ReturnType<typeof createHostLink>;
 
 export function isObject(value: unknown): value is Params {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -29,7 +29,7 @@ export interface PageElement {
   getBoundingClientRect(): { readonly left: number; readonly width: number };
 }
 
-export interface PageEvent {
+interface PageEvent {
   /** Whether a person made it. */
   readonly isTrusted: boolean;
   readonly clientX: number;
@@ -72,7 +72,7 @@ type DrawingAttribute =
 
 type Attributes = Readonly<Partial<Record<AttributeName, string | number>>>;
 
-export interface PageWindow {
+interface PageWindow {
   postMessage(message: unknown, targetOrigin: string): void;
 }
 

@@ -6,7 +6,7 @@ import { createRowsTable } from "./rows_table.ts";
 import { shownText, wholeCharacters } from "./shown_text.ts";
 import { readToolResult, type ShownRows } from "./tool_result.ts";
 
-export interface RowsViewOptions {
+interface RowsViewOptions {
   readonly locale: string | undefined;
   /** How many rows the call asked for. */
   readonly limit: number;

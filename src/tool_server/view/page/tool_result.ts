@@ -33,7 +33,7 @@ export interface ShownAnswer {
   readonly sources: readonly Source[];
 }
 
-export type ShownResult = ShownRows | ShownAnswer | {
+type ShownResult = ShownRows | ShownAnswer | {
   readonly kind: "text";
   readonly text: string;
   readonly isError: boolean;

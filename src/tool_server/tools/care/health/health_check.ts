@@ -52,7 +52,7 @@ export interface ServerFacts {
   readonly statsDays: number | null;
 }
 
-export interface Examination {
+interface Examination {
   /** The figures at a glance, whether or not something is wrong. */
   readonly summary: string;
   /** The worst first. */

@@ -2,7 +2,7 @@ import type { IndexTrial } from "../../../../postgres/index_trials.ts";
 import type { Candidate } from "./candidates.ts";
 
 /** A statement of the workload. */
-export interface WeighedStatement {
+interface WeighedStatement {
   readonly number: number;
   readonly sql: string;
   readonly parameters: number;

@@ -20,7 +20,7 @@ export interface TableStatistics {
   readonly indexes: readonly (readonly string[])[];
 }
 
-export interface ColumnStatistics {
+interface ColumnStatistics {
   readonly name: string;
   /** Different values, negative where it is a part of the rows; null where unknown. */
   readonly distinct: number | null;
