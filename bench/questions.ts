@@ -9,7 +9,7 @@
  * tells how verified questions take the requests that are judged for them, which needs neither.
  */
 import { createFileWatch } from "../src/core/files/watch_files.ts";
-import { openCompletion } from "../src/app/tool_server/open_completion.ts";
+import { openCompletion } from "../src/app/providers/open_providers.ts";
 import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";
 import type { CompletionProvider, Usage } from "../src/llm/provider.ts";

@@ -1,14 +1,13 @@
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
-import { createServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
 import type { TokenCheckSettings } from "../doctor/token_check.ts";
 import { nothingToRead, serverFiles } from "./start_faults.ts";
 import { opennessWarning } from "./rag/open_to_everyone.ts";
-import { openCompletion } from "./tool_server/open_completion.ts";
-import { openEmbedding } from "./tool_server/open_embedding.ts";
+import { openCompletion, openEmbedding } from "./providers/open_providers.ts";
+import { embeddingProvider, keyFilesOf, llmProviders } from "./providers/provider_settings.ts";
 
 /** What the doctor looks at of the servers besides databases and pipelines. */
 export async function openDoctorServer(
@@ -19,23 +18,17 @@ export async function openDoctorServer(
   const files = opening.use(createFileWatch());
   const completion = await openCompletion({ config, files, logger });
   if (completion !== undefined) opening.use(completion);
-  const embedding = openEmbedding({ config, files, metrics: createServerMetrics(), logger });
+  const embedding = openEmbedding({ config, files, logger });
   if (embedding !== undefined) opening.use(embedding);
-  const { llm } = config;
-  const keyFiles = [
-    llm.anthropic_api_key_file,
-    llm.openai_api_key_file,
-    llm.gemini_api_key_file,
-    ...(llm.fallback ?? []).map(({ api_key_file }) => api_key_file),
-  ].filter((path) => path !== undefined);
+  const ofTexts = embeddingProvider(config);
   const ofEmbedding = await embedding?.provider();
   const stack = opening.move();
   return {
-    completions: completion?.providers ?? [],
+    completions: completion?.completions ?? [],
     embedding: ofEmbedding,
-    keyFiles: [...(llm.enabled ? keyFiles : []), ...(embedding?.keyFiles ?? [])],
+    keyFiles: keyFilesOf([...llmProviders(config), ...(ofTexts === undefined ? [] : [ofTexts])]),
     files: serverFiles(config),
-    excludedColumns: llm.excluded_columns,
+    excludedColumns: config.llm.excluded_columns,
     definitions: await definitionsOf(config),
     issuers: await configuredIssuers(config),
     nothingToRead: nothingToRead(config),

@@ -166,7 +166,7 @@ export function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "dat
 const localVectorWeight = 0.1;
 
 /** How much vectors count against words where the configuration does not say. */
-export function defaultVectorWeight(embedding: EmbeddingKind): number {
+export function defaultVectorWeight(embedding: string): number {
   return embedding === "local" ? localVectorWeight : 0.5;
 }
 

@@ -10,22 +10,45 @@ import {
   type ProviderOptions,
   type RerankProvider,
 } from "./provider.ts";
-import type { CompletionKind, EmbeddingKind, RerankKind } from "./provider_kinds.ts";
+import type { ProviderKind } from "./provider_kinds.ts";
 import { ProviderError } from "./provider_error.ts";
 import { countedTokens } from "./usage_ledger.ts";
-import { createAnthropicCompletion } from "./vendors/anthropic.ts";
-import { createGeminiCompletion, createGeminiEmbedding } from "./vendors/gemini.ts";
-import { createOllamaCompletion, createOllamaEmbedding } from "./vendors/ollama.ts";
-import { createOpenaiCompletion, createOpenaiEmbedding } from "./vendors/openai.ts";
-import { createCohereRerank } from "./vendors/rerank.ts";
-import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
+import * as anthropic from "./vendors/anthropic.ts";
+import * as cohere from "./vendors/cohere.ts";
+import * as gemini from "./vendors/gemini.ts";
+import * as ollama from "./vendors/ollama.ts";
+import * as openai from "./vendors/openai.ts";
+import * as voyage from "./vendors/voyage.ts";
+
+/** What a kind of provider offers; every vendor's file exports these functions. */
+interface Vendor {
+  completion?(options: ProviderOptions): CompletionProvider;
+  embedding?(options: ProviderOptions): EmbeddingProvider;
+  rerank?(options: ProviderOptions): RerankProvider;
+}
+
+const vendors: Readonly<Record<ProviderKind, Vendor>> = {
+  openai,
+  anthropic,
+  gemini,
+  ollama,
+  voyage,
+  cohere,
+  local: {
+    completion: ({ onUsage }) => localCompletion(onUsage),
+    embedding: ({ onUsage }) => localEmbedding(onUsage),
+  },
+};
 
 /**
  * Completions, behind a circuit breaker of their own. With a kind that offers none, every call fails as `unsupported`.
  */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
   const { breaker, heard } = withBreaker(options);
-  const provider = guardCompletion(completionOf(heard), breaker);
+  const provider = guardCompletion(
+    vendors[options.kind].completion?.(heard) ?? noCompletion(options),
+    breaker,
+  );
   return options.metrics === undefined ? provider : countCompletion(provider, options.metrics, options);
 }
 
@@ -34,7 +57,7 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
  */
 export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
   const { breaker, heard } = withBreaker(options);
-  const provider = guardEmbedding(embeddingOf(heard), breaker);
+  const provider = guardEmbedding(vendors[options.kind].embedding?.(heard) ?? noEmbedding(options), breaker);
   return options.metrics === undefined ? provider : countEmbedding(provider, options.metrics, options);
 }
 
@@ -44,7 +67,7 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
  */
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
   const { breaker, heard } = withBreaker(options);
-  const provider = guardRerank(rerankOf(heard), breaker);
+  const provider = guardRerank(vendors[options.kind].rerank?.(heard) ?? noRerank(options), breaker);
   return options.metrics === undefined ? provider : countRerank(provider, options.metrics, options);
 }
 
@@ -63,52 +86,20 @@ function withBreaker(options: ProviderOptions) {
   return { breaker, heard: { ...options, onUsage, onReply: breaker.hear } };
 }
 
-const completions: Readonly<Record<CompletionKind, (options: ProviderOptions) => CompletionProvider>> = {
-  openai: createOpenaiCompletion,
-  anthropic: createAnthropicCompletion,
-  gemini: createGeminiCompletion,
-  ollama: createOllamaCompletion,
-  local: ({ onUsage }) => localCompletion(onUsage),
-};
-
-const embeddings: Readonly<Record<EmbeddingKind, (options: ProviderOptions) => EmbeddingProvider>> = {
-  openai: createOpenaiEmbedding,
-  gemini: createGeminiEmbedding,
-  voyage: createVoyageEmbedding,
-  ollama: createOllamaEmbedding,
-  local: ({ onUsage }) => localEmbedding(onUsage),
-};
-
-const reranks: Readonly<Record<RerankKind, (options: ProviderOptions) => RerankProvider>> = {
-  voyage: createVoyageRerank,
-  cohere: createCohereRerank,
-};
-
-function completionOf(options: ProviderOptions): CompletionProvider {
-  if (offers(completions, options.kind)) return completions[options.kind](options);
+function noCompletion(options: ProviderOptions): CompletionProvider {
   const { name, refuse } = unsupported(options, "completions");
-  return {
-    name,
-    ping: refuse,
-    complete: refuse,
-    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
-  };
+  const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) });
+  return { name, ping: refuse, complete: refuse, stream };
 }
 
-function embeddingOf(options: ProviderOptions): EmbeddingProvider {
-  if (offers(embeddings, options.kind)) return embeddings[options.kind](options);
+function noEmbedding(options: ProviderOptions): EmbeddingProvider {
   const { name, refuse } = unsupported(options, "embeddings");
   return { name, ping: refuse, embed: refuse };
 }
 
-function rerankOf(options: ProviderOptions): RerankProvider {
-  if (offers(reranks, options.kind)) return reranks[options.kind](options);
+function noRerank(options: ProviderOptions): RerankProvider {
   const { name, refuse } = unsupported(options, "reranking");
   return { name, ping: refuse, rerank: refuse };
-}
-
-function offers<Offered extends object>(offered: Offered, kind: PropertyKey): kind is keyof Offered {
-  return Object.hasOwn(offered, kind);
 }
 
 function unsupported(options: ProviderOptions, operation: string) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { watchConfig } from "../../src/app/config_reload.ts";
-import { openProviderKey } from "../../src/app/provider_key.ts";
+import { openProviderKey } from "../../src/app/providers/provider_key.ts";
 import { readTls, watchTls } from "../../src/app/tls_files.ts";
 import { watchDefinitions } from "../../src/app/tool_server/definitions_file.ts";
 import { loadConfig } from "../../src/config/mod.ts";

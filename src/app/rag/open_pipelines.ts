@@ -15,7 +15,7 @@ import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
-import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
+import { openPipelineProviders, type PipelineProviders } from "../providers/open_providers.ts";
 
 interface OpenPipelinesOptions {
   readonly config: Pick<

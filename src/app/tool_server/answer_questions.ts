@@ -19,7 +19,7 @@ export interface WordsOptions {
   readonly llm: Config["llm"];
   readonly completion: CompletionProvider;
   /** Those that `completion` asks. */
-  readonly providers: readonly CompletionProvider[];
+  readonly completions: readonly CompletionProvider[];
   readonly history: History;
 }
 

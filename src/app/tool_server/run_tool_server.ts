@@ -25,7 +25,7 @@ export async function runToolServer(
     : undefined;
   await using completion = demo || !config.llm.enabled
     ? undefined
-    : await (await import("./open_completion.ts")).openCompletion({
+    : await (await import("../providers/open_providers.ts")).openCompletion({
       config,
       files,
       metrics,
@@ -36,7 +36,7 @@ export async function runToolServer(
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   await using embedding = config.embedding === undefined
     ? undefined
-    : (await import("./open_embedding.ts")).openEmbedding({
+    : (await import("../providers/open_providers.ts")).openEmbedding({
       config,
       files,
       metrics,

@@ -192,7 +192,7 @@ export async function createToolServer(options: ToolServerOptions) {
     /** With who may use each, in the configuration's order. */
     entries,
     /** That requests in words go to, the first choice first. */
-    providers: words?.providers ?? [],
+    providers: words?.completions ?? [],
     get databases(): readonly Database[] {
       return entries.map(({ database }) => database);
     },

@@ -37,7 +37,7 @@ const readEvent = replyReader(z.object({
  * Completions of Anthropic: POST `/v1/messages`.
  * Source: Claude API documentation, "Messages", "Streaming messages", "Stop reasons", "Errors".
  */
-export function createAnthropicCompletion(options: ProviderOptions): CompletionProvider {
+export function completion(options: ProviderOptions): CompletionProvider {
   const exchange = createVendorExchange(options, {
     baseUrl: versionedUrl(options.baseUrl ?? vendorAddresses.anthropic, "v1"),
     needsKey: true,

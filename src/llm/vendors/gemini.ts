@@ -46,7 +46,7 @@ const readEmbeddings = replyReader(z.object({
  * Completions of Gemini: POST `models/MODEL:generateContent`.
  * Source: Gemini API reference, "Generating content".
  */
-export function createGeminiCompletion(options: ProviderOptions): CompletionProvider {
+export function completion(options: ProviderOptions): CompletionProvider {
   const model = modelPath(options.model);
   return vendorCompletion(options, geminiExchange(options), { path: ping }, (prompt, isStream) => ({
     path: `/${model}:${isStream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
@@ -61,7 +61,7 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
  * Embeddings of Gemini: POST `models/MODEL:batchEmbedContents`, which takes a hundred texts.
  * Source: Gemini API reference, "Embeddings", and its guide "Embeddings" on task types.
  */
-export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvider {
+export function embedding(options: ProviderOptions): EmbeddingProvider {
   const model = modelPath(options.model);
   return vendorEmbedding(options, geminiExchange(options), {
     path: `/${model}:batchEmbedContents`,

@@ -35,7 +35,7 @@ const readEmbeddings = replyReader(z.object({
  * Completions of Ollama: POST `/api/chat`, whose stream is a JSON value a line.
  * Source: Ollama documentation, API, "Generate a chat message", "Streaming", "Errors".
  */
-export function createOllamaCompletion(options: ProviderOptions): CompletionProvider {
+export function completion(options: ProviderOptions): CompletionProvider {
   const windowFor = createOllamaContext(options);
   return vendorCompletion(options, ollamaExchange(options), { path: ping }, (prompt, isStream) => {
     const window = windowFor(prompt);
@@ -53,7 +53,7 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
  * Embeddings of Ollama: POST `/api/embed`.
  * Source: Ollama documentation, API, "Generate embeddings".
  */
-export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvider {
+export function embedding(options: ProviderOptions): EmbeddingProvider {
   return vendorEmbedding(options, ollamaExchange(options), {
     path: "/api/embed",
     // no limit is documented; a small batch keeps one request on a slow machine within its time

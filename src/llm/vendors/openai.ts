@@ -55,7 +55,7 @@ const readEmbeddings = replyReader(z.object({
  * Completions of OpenAI and of every server that speaks its interface: POST `/chat/completions`.
  * Source: OpenAI API reference, "Chat Completions".
  */
-export function createOpenaiCompletion(options: ProviderOptions): CompletionProvider {
+export function completion(options: ProviderOptions): CompletionProvider {
   // OpenAI itself takes the newer name for all of its models; elsewhere the newer models refuse the older name, and many
   // servers do not know the newer one
   const isNewer = isOpenai(options) || isOpenaiThinker(options.model);
@@ -79,7 +79,7 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
  * Embeddings of OpenAI and of every server that speaks its interface: POST `/embeddings`.
  * Source: OpenAI API reference, "Embeddings".
  */
-export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvider {
+export function embedding(options: ProviderOptions): EmbeddingProvider {
   const isVendor = isOpenai(options);
   return vendorEmbedding(options, openaiExchange(options), {
     path: "/embeddings",

@@ -5,7 +5,7 @@ import { bearer, createVendorExchange } from "../transport/exchange.ts";
 import type { VendorInterface } from "../transport/http_attempt.ts";
 import { replyReader } from "../transport/read_reply.ts";
 import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
-import { createRerank } from "./rerank.ts";
+import { createRerank } from "./cohere.ts";
 
 const readEmbeddings = replyReader(z.object({
   data: z.array(z.object({ index: z.number(), embedding: wireVector })),
@@ -16,7 +16,7 @@ const readEmbeddings = replyReader(z.object({
  * Embeddings of Voyage: POST `/embeddings`.
  * Source: Voyage API reference, "Text embedding models".
  */
-export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvider {
+export function embedding(options: ProviderOptions): EmbeddingProvider {
   return vendorEmbedding(options, createVendorExchange(options, voyage(options)), {
     path: "/embeddings",
     // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
@@ -39,7 +39,7 @@ export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvid
  * Reranking by Voyage, of a thousand documents at most.
  * Source: Voyage API reference, "Rerankers".
  */
-export function createVoyageRerank(options: ProviderOptions): RerankProvider {
+export function rerank(options: ProviderOptions): RerankProvider {
   return createRerank(options, voyage(options), "top_k");
 }
 

@@ -1,8 +1,8 @@
-import { openFileWarning } from "../core/files/file_access.ts";
-import { readRegularFile } from "../core/files/read_regular_file.ts";
-import type { FileWatch, Look } from "../core/files/watch_files.ts";
-import type { Logger } from "../core/logger.ts";
-import { type ProviderKind, vendorAddresses } from "../llm/provider_kinds.ts";
+import { openFileWarning } from "../../core/files/file_access.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import type { FileWatch, Look } from "../../core/files/watch_files.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
 
 /** Where a provider's key may be; the first that holds one counts. */
 export interface ApiKeySources {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openCompletion } from "../../../src/app/tool_server/open_completion.ts";
-import { openPipelineProviders } from "../../../src/app/rag/pipeline_providers.ts";
+import { openCompletion, openPipelineProviders } from "../../../src/app/providers/open_providers.ts";
 import { createFileWatch } from "../../../src/core/files/watch_files.ts";
 import { loadConfig } from "../../../src/config/mod.ts";
 import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";

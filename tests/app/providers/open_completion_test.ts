@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openCompletion } from "../../../src/app/tool_server/open_completion.ts";
+import { openCompletion } from "../../../src/app/providers/open_providers.ts";
 import { createFileWatch } from "../../../src/core/files/watch_files.ts";
 import { loadConfig } from "../../../src/config/mod.ts";
 import type { CompletionProvider } from "../../../src/llm/provider.ts";

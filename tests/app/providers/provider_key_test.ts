@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type ApiKeyOptions, type ApiKeySources, openProviderKey } from "../../src/app/provider_key.ts";
-import type { ProviderKind } from "../../src/llm/provider_kinds.ts";
-import { createFileWatch } from "../../src/core/files/watch_files.ts";
-import { createLogger } from "../../src/core/logger.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import {
+  type ApiKeyOptions,
+  type ApiKeySources,
+  openProviderKey,
+} from "../../../src/app/providers/provider_key.ts";
+import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
+import { createFileWatch } from "../../../src/core/files/watch_files.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 /** The key of a server with OpenAI's interface, which may have none. */
 function openKey(sources: ApiKeySources, options: ApiKeyOptions) {

@@ -23,7 +23,7 @@ const readReply = replyReader(z.object({
 }));
 
 /** Reranking by Cohere, or with a base URL by any server with its interface, which may need no key. */
-export function createCohereRerank(options: ProviderOptions): RerankProvider {
+export function rerank(options: ProviderOptions): RerankProvider {
   const { baseUrl = vendorAddresses.cohere } = options;
   const needsKey = baseUrl === vendorAddresses.cohere;
   return createRerank(options, { baseUrl, needsKey, authHeaders: bearer }, "top_n");
