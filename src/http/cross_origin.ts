@@ -10,7 +10,7 @@ const maxAgeSeconds = "600";
 
 /** What each of the two servers allows. */
 const rulesOf = {
-  toolServer: {
+  tool_server: {
     methods: "POST, GET",
     requestHeaders:
       "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, x-request-id",
@@ -18,7 +18,7 @@ const rulesOf = {
     answersOthers: false,
   },
   // a page gets nothing here that its client could not get without a browser
-  ragServer: {
+  rag_server: {
     methods: "GET, HEAD, POST",
     requestHeaders:
       "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Request-Id, X-Requested-With",
@@ -26,6 +26,8 @@ const rulesOf = {
     answersOthers: true,
   },
 } as const satisfies Readonly<Record<string, Rules>>;
+
+export type CrossOrigin = ReturnType<typeof createCrossOrigin>;
 
 /**
  * Lets web pages of the allowed origins read the answers of one server (Fetch Standard, CORS protocol).

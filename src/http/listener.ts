@@ -18,6 +18,8 @@ export interface TlsPair {
 export interface RouteBindings {
   /** The address of the network peer. */
   readonly peer: string;
+  /** The client's address, which is not the peer's behind a proxy that is trusted. */
+  addressOf: () => string;
   /** As the client sent it. */
   readonly method: string;
   /** Names the request in the log, the audit trail and the reply's X-Request-Id. */
@@ -67,7 +69,8 @@ export function startListener(options: ListenerOptions) {
       const asGet = method === "HEAD" ? new Request(request, { method: "GET" }) : request;
       let response: Response;
       try {
-        response = refuseFraming(request.headers) ?? await handle(asGet, { peer, method, requestId });
+        response = refuseFraming(request.headers) ??
+          await handle(asGet, { peer, addressOf: () => peer, method, requestId });
       } catch (error) {
         logger.error("Request failed", { request: requestId, error });
         response = Response.json({ error: "Internal Server Error" }, { status: 500 });

@@ -4,22 +4,17 @@ interface ProtectedResourceOptions {
   readonly resourceUrl: string | undefined;
   /** The path under which the server itself knows what is protected: `/mcp/v1`. */
   readonly path: string;
-  /** Issuers whose access tokens let callers in; clients as a rule take the first. */
-  readonly issuers: readonly string[];
-  /** Scopes that every request needs. */
-  readonly requiredScopes: readonly string[];
-}
-
-/** The issuers in the order in which clients are told of them; undefined where there is none. */
-export function issuersInOrder(
-  authorizationServer: { readonly issuer: string } | undefined,
-  identityProvider: { readonly issuer: string; readonly listed_first?: boolean | undefined } | undefined,
-): readonly string[] | undefined {
-  const issuers = [identityProvider?.issuer, authorizationServer?.issuer].filter((each) =>
-    each !== undefined
-  );
-  if (issuers.length === 0) return undefined;
-  return identityProvider?.listed_first === false ? issuers.toReversed() : issuers;
+  /** The built-in one, where its tokens let callers in. */
+  readonly authorizationServer?:
+    | { readonly issuer: string; readonly scopes: readonly string[] }
+    | undefined;
+  /** The one whose tokens let callers in, as the configuration has it. */
+  readonly identityProvider?: {
+    readonly issuer: string;
+    readonly required_scopes?: readonly string[] | undefined;
+    /** Whether clients, which as a rule take the first issuer, are told of it before the built-in one; true where absent. */
+    readonly listed_first?: boolean | undefined;
+  } | undefined;
 }
 
 /** Where the metadata of a resource without a path is (RFC 9728 section 3.1); of others it is below. */
@@ -34,7 +29,15 @@ export type ProtectedResource = ReturnType<typeof createProtectedResource>;
 
 /** The metadata of a protected resource, and how clients that are refused learn of it. */
 export function createProtectedResource(options: ProtectedResourceOptions) {
-  const { resourceUrl, path, issuers, requiredScopes } = options;
+  const { resourceUrl, path, authorizationServer, identityProvider } = options;
+  const inOrder = [identityProvider?.issuer, authorizationServer?.issuer].filter((each) =>
+    each !== undefined
+  );
+  const issuers = identityProvider?.listed_first === false ? inOrder.toReversed() : inOrder;
+  /** Those that every request needs. */
+  const requiredScopes = identityProvider === undefined
+    ? authorizationServer?.scopes ?? []
+    : identityProvider.required_scopes ?? [];
   const resourceOf = (requestUrl: string) => resourceUrl ?? new URL(requestUrl).origin + path;
   const pathOf = (resource: string) => metadataRoute + new URL(resource).pathname.replace(/\/$/, "");
   const own = metadataRoute + path;
@@ -44,18 +47,27 @@ export function createProtectedResource(options: ProtectedResourceOptions) {
     return new URL(resource).origin + pathOf(resource);
   }
 
+  // a proxy may pass on any of them
+  const paths = new Set([metadataRoute, own, resourceUrl === undefined ? own : pathOf(resourceUrl)]);
+
   return {
-    /** Where a server has the metadata: a proxy may pass on any of them. */
-    paths: [...new Set([metadataRoute, own, resourceUrl === undefined ? own : pathOf(resourceUrl)])],
-    /** The metadata, as JSON. */
-    metadata: (requestUrl: string): string =>
-      JSON.stringify({
-        resource: resourceOf(requestUrl),
+    /** Answers requests for the metadata; undefined for all others. */
+    answer(request: Request): Response | undefined {
+      if (!request.url.includes(metadataRoute) || !paths.has(new URL(request.url).pathname)) return undefined;
+      if (request.method !== "GET") {
+        return Response.json({ error: "Method Not Allowed" }, {
+          status: 405,
+          headers: { allow: "GET, HEAD" },
+        });
+      }
+      return Response.json({
+        resource: resourceOf(request.url),
         authorization_servers: issuers,
         ...(requiredScopes.length > 0 && { scopes_supported: requiredScopes }),
         bearer_methods_supported: ["header"],
         resource_name: "Postern",
-      }),
+      });
+    },
     /**
      * Adds the way to the metadata to a refusal (RFC 9728 section 5.1), and to one for want of a good token the scopes to
      * ask for (MCP, Scope Selection Strategy).

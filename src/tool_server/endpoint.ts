@@ -4,12 +4,12 @@ import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
-import type { ClientAddress } from "../http/client_address.ts";
+import { pathOf } from "../http/count_requests.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
 import { admit, type Authentication } from "../identity/authentication.ts";
-import { addressGroup } from "../identity/rate_limiter.ts";
-import { isMetadataPath, metadataRoute, type ProtectedResource } from "../identity/protected_resource.ts";
+import type { FrontRefusal, Served } from "../identity/front.ts";
+import { isMetadataPath, metadataRoute } from "../identity/protected_resource.ts";
 import {
   answerReply,
   identityUnavailable,
@@ -27,58 +27,54 @@ import type { ReadyReply } from "./readiness.ts";
 import type { CallContext } from "./call_context.ts";
 
 interface EndpointOptions extends McpOptions {
-  /** Absent where authentication is off: then every caller is the local principal. */
-  readonly authentication?: Authentication;
-  /** Absent where no issuer's tokens let callers in. */
-  readonly protectedResource?: ProtectedResource | undefined;
-  readonly clientAddress: ClientAddress;
+  /** Optional; without it every caller is the local principal. */
+  readonly authentication?: Authentication | undefined;
   readonly streamableHttp: StreamableHttp;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-  /** How long it takes to tell who is calling, and to write a reply. */
-  readonly durations?: { readonly identity: Histogram; readonly reply: Histogram };
+  /** Optional: how long it takes to write a reply. */
+  readonly replyDuration?: Histogram;
   /** What `/ready` answers; names only to a principal who may know them. */
   readonly readiness: (principal: Principal | undefined) => Promise<ReadyReply>;
   readonly logger: Logger;
 }
 
-const routes: ReadonlySet<string> = new Set(["/mcp/v1", "/health", "/ready"]);
-
-/** The route of a path, for counting; `other` where there is none. */
-export function toolServerRoute(path: string): string {
-  if (isMetadataPath(path)) return metadataRoute;
-  return routes.has(path) ? path : "other";
-}
+const probes: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 /** The tool server's routes: MCP at `/mcp/v1`, and the probes `/health` and `/ready`. */
-export function createEndpoint(options: EndpointOptions) {
-  const answerMcp = createMcpAnswer(options);
+export function createEndpoint(options: EndpointOptions): Served {
+  const { serverInfo: { name, version }, readiness, logger } = options;
+  const mcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
-  app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env));
-  addProbes(app, options, async ({ headers }, { peer }) => {
-    if (options.authentication === undefined) return { kind: "local" };
-    const addressOf = () => options.clientAddress(peer, headers);
-    const admission = await admit(options.authentication, headers.get("authorization"), addressOf);
-    return admission.kind === "admitted" ? admission.principal : undefined;
+  app.all("/mcp/v1", (context) => mcp.answer(context.req.raw, context.env));
+  app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
+  app.get("/ready", async (context) => {
+    const reply = await readiness(context.env.principal);
+    return context.json(reply, reply.status === "unavailable" ? 503 : 200);
   });
-  addResourceMetadata(app, options.protectedResource);
+  app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], [...probes], (context) => {
+    return context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" });
+  });
   app.notFound((context) => context.json({ error: "Not Found" }, 404));
-
-  const otherHosts = new Hono<{ Bindings: RouteBindings }>();
-  // a web page that came by a foreign name is nobody, also where authentication is off
-  addProbes(otherHosts, options, () => Promise.resolve(undefined));
-  otherHosts.notFound((context) => context.json({ error: refusals.host }, 403));
-
+  app.onError((error, context) => {
+    const { method, path } = context.req;
+    logger.error("Request failed", { request: context.env.requestId, method, path, error });
+    return context.json({ error: "Internal Server Error" }, 500);
+  });
   return {
-    fetch: (request: Request, bindings: RouteBindings) => app.fetch(request, bindings),
-    /**
-     * Answers a request whose Host or Origin is not allowed. Probes are served whatever their Host: they know no host name,
-     * and are told no names.
-     */
-    refuse: (request: Request, bindings: RouteBindings, refusedFor: "host" | "origin") =>
-      refusedFor === "host"
-        ? otherHosts.fetch(request, bindings)
-        : Response.json({ error: refusals.origin }, { status: 403 }),
+    name: "tool_server",
+    routeOf(path) {
+      if (isMetadataPath(path)) return metadataRoute;
+      return path === "/mcp/v1" || probes.has(path) ? path : "other";
+    },
+    isProbe: ({ url }) => probes.has(pathOf(url)),
+    callerOf({ url, method }) {
+      const path = pathOf(url);
+      if (path === "/mcp/v1" && method === "POST") return "required";
+      return path === "/ready" ? "optional" : "none";
+    },
+    refuse: mcp.refuse,
+    answer: app.fetch,
   };
 }
 
@@ -90,41 +86,6 @@ const refusals = {
     "http.allowed_origins",
 } as const;
 
-/** Tells where clients log in (RFC 9728 section 3). */
-function addResourceMetadata(
-  app: Hono<{ Bindings: RouteBindings }>,
-  resource: ProtectedResource | undefined,
-): void {
-  for (const path of resource?.paths ?? []) {
-    app.get(
-      path,
-      ({ req }) =>
-        new Response(resource?.metadata(req.url), { headers: { "content-type": "application/json" } }),
-    );
-    app.all(path, (context) => context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" }));
-  }
-}
-
-function addProbes(
-  app: Hono<{ Bindings: RouteBindings }>,
-  { serverInfo: { name, version }, readiness, logger }: EndpointOptions,
-  principalOf: (request: Request, bindings: RouteBindings) => Promise<Principal | undefined>,
-): void {
-  app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
-  app.get("/ready", async (context) => {
-    const reply = await readiness(await principalOf(context.req.raw, context.env));
-    return context.json(reply, reply.status === "unavailable" ? 503 : 200);
-  });
-  app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/health", "/ready"], (context) => {
-    return context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" });
-  });
-  app.onError((error, context) => {
-    const { method, path } = context.req;
-    logger.error("Request failed", { request: context.env.requestId, method, path, error });
-    return context.json({ error: "Internal Server Error" }, 500);
-  });
-}
-
 const maxBytes = 4 * 1024 * 1024;
 // who has not shown a token yet sends a login and nothing longer
 const maxLoginBytes = 64 * 1024;
@@ -132,33 +93,41 @@ const maxBatchRequests = 50;
 /** UTF-16 units of the JSON. A statement of the longest may take a second to check, and so five of them. */
 const maxBatchCharacters = 500_000;
 
-/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. Notes who was let in. */
-function createMcpAnswer(
-  options: EndpointOptions,
-): (request: Request, bindings: RouteBindings) => Promise<Response> {
-  const { authentication, clientAddress, streamableHttp, calls, bodyTimeout } = options;
-  const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
+/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. */
+function createMcpAnswer(options: EndpointOptions) {
+  const { authentication, streamableHttp, calls, bodyTimeout } = options;
+  const { replyDuration = createHistogram() } = options;
   const jsonRpc = createJsonRpc(options);
 
+  /** Who cannot be let in may log in; what else they send is refused. */
   async function logInOr(
-    refuse: (address: string) => Response,
+    refuse: () => Response,
     request: Request,
-    address: string,
-    requestId: string,
+    { addressOf, requestId }: RouteBindings,
   ): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseMessage(body.text) : undefined;
       const answer = message?.kind === "json"
-        ? await answerLogin(message.value, authentication.login, () => address, request, requestId)
+        ? await answerLogin(message.value, authentication.login, addressOf, request, requestId)
         : undefined;
       if (answer !== undefined) return answer;
     }
-    return refuse(address);
+    return refuse();
   }
-  function refuseToken(address: string): Response {
-    authentication?.onRefusal?.(address);
-    return unauthorized();
+
+  async function refuse(why: FrontRefusal, request: Request, bindings: RouteBindings): Promise<Response> {
+    switch (why.kind) {
+      case "unauthorized":
+        return await logInOr(unauthorized, request, bindings);
+      case "unavailable":
+        return await logInOr(() => identityUnavailable(why), request, bindings);
+      case "insufficient_scope":
+        return insufficientScope(why);
+      case "host":
+      case "origin":
+        return Response.json({ error: refusals[why.kind] }, { status: 403 });
+    }
   }
 
   /** Whether the caller of a request would still be let in, for as long as the reply to it goes on. */
@@ -174,27 +143,10 @@ function createMcpAnswer(
     };
   }
 
-  return async (request, bindings) => {
-    const { peer, requestId, span } = bindings;
+  async function answer(request: Request, bindings: RouteBindings): Promise<Response> {
+    const { principal, addressOf, requestId, span } = bindings;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
-    const addressOf = () => clientAddress(peer, request.headers);
-    const calledAt = performance.now();
-    const identity = span?.begin("identity");
-    const admission = authentication === undefined
-      ? { kind: "admitted" as const, principal: new LocalCaller(addressOf) }
-      : await admit(authentication, request.headers.get("authorization"), addressOf);
-    identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
-    durations.identity.observe(performance.now() - calledAt);
-    if (admission.kind === "unauthorized") {
-      return await logInOr(refuseToken, request, addressOf(), requestId);
-    }
-    if (admission.kind === "unavailable") {
-      const refuse = () => identityUnavailable(admission);
-      return await logInOr(refuse, request, addressOf(), requestId);
-    }
-    if (admission.kind === "insufficient_scope") return insufficientScope(admission);
-    const { principal } = admission;
-    bindings.principal = principal;
+    if (principal === undefined) throw new Error("nobody was let in");
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
@@ -224,9 +176,11 @@ function createMcpAnswer(
     const replying = span?.begin("reply");
     const response = answerReply(reply);
     replying?.end();
-    durations.reply.observe(performance.now() - answeredAt);
+    replyDuration.observe(performance.now() - answeredAt);
     return response;
-  };
+  }
+
+  return { answer, refuse };
 }
 
 /**
@@ -247,15 +201,6 @@ class HttpCall implements CallContext {
   }
   get signal(): AbortSignal {
     return this.request.signal;
-  }
-}
-
-/** A caller without a token. A class for the same reason. */
-class LocalCaller {
-  readonly kind = "local";
-  constructor(private readonly addressOf: () => string) {}
-  get address(): string {
-    return addressGroup(this.addressOf());
   }
 }
 

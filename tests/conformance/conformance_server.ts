@@ -2,6 +2,8 @@ import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createHostAndOriginCheck } from "../../src/http/host_and_origin.ts";
+import type { RouteBindings } from "../../src/http/listener.ts";
+import { behindFront } from "../support/front.ts";
 import type { CallContext } from "../../src/tool_server/call_context.ts";
 import { createChanges } from "../../src/tool_server/changes.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
@@ -36,28 +38,33 @@ export function startConformanceServer() {
   const endpointOf = (streamableHttp: ReturnType<typeof createStreamableHttp>) =>
     createEndpoint({
       ...options,
-      clientAddress: (peer) => peer,
       streamableHttp,
       bodyTimeout,
       readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
     });
   const [endpoint, foreign] = [endpointOf(streamableHttp), endpointOf(foreignHttp)];
+  const served = {
+    ...endpoint,
+    async answer(request: Request, bindings: RouteBindings) {
+      const name = await request.clone().json().then(
+        ({ params }) => params?.name ?? params?.uri,
+        () => undefined,
+      );
+      return await (isForeign(String(name)) ? foreign : endpoint).answer(request, bindings);
+    },
+  };
   let requests = 0;
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    const bindings = { peer: "127.0.0.1", method: request.method, requestId: String(++requests) };
-    const refusedFor = checkHostAndOrigin(request);
-    if (refusedFor !== undefined) return await endpoint.refuse(request, bindings, refusedFor);
-    const name = await request.clone().json().then(
-      ({ params }) => params?.name ?? params?.uri,
-      () => undefined,
-    );
-    return await (isForeign(String(name)) ? foreign : endpoint).fetch(request, bindings);
-  });
-  const checkHostAndOrigin = createHostAndOriginCheck({
-    address: { host: "127.0.0.1", port: server.addr.port },
-    authenticated: false,
-    allowedHosts: [],
-    allowedOrigins: [],
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => fetch(request, { requestId: String(++requests) }),
+  );
+  const fetch = behindFront({ served }, {
+    checkHostAndOrigin: createHostAndOriginCheck({
+      address: { host: "127.0.0.1", port: server.addr.port },
+      authenticated: false,
+      allowedHosts: [],
+      allowedOrigins: [],
+    }),
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}/mcp/v1`,

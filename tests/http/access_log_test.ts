@@ -4,6 +4,7 @@ import { createLogger } from "../../src/core/logger.ts";
 import { createLogOutput } from "../../src/core/log_output.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createAccessLog } from "../../src/http/access_log.ts";
+import { bindingsOf } from "../support/front.ts";
 import { countRequests } from "../../src/http/count_requests.ts";
 import type { RouteBindings } from "../../src/http/listener.ts";
 import { createForwardedIdentity } from "../../src/rag_server/api/forwarded_identity.ts";
@@ -24,7 +25,7 @@ async function linesOf(options: Answered): Promise<string> {
   using output = createLogOutput((lines) => text += lines);
   const handle = countRequests(respond, () => "/health", () => {}, createAccessLog(format, output));
   const request = new Request("http://127.0.0.1/health");
-  const all = { peer: "192.0.2.1", method: "GET", requestId: "id", ...bindings };
+  const all = { ...bindingsOf(request, { requestId: "id" }), ...bindings };
   await Promise.resolve(handle(request, all)).then(read, () => {});
   output[Symbol.dispose]();
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/(\bms"?[=:])[\d.]+/g, "$1MS");
@@ -120,7 +121,8 @@ Deno.test("lines come in the order of what they tell", async () => {
   );
   for (const id of ["first", "second"]) {
     logger.info("asked", { request: id });
-    await handle(new Request("http://127.0.0.1/"), { peer: "192.0.2.1", method: "GET", requestId: id });
+    const request = new Request("http://127.0.0.1/");
+    await handle(request, bindingsOf(request, { requestId: id }));
   }
   output[Symbol.dispose]();
   assert.deepEqual(

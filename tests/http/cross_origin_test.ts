@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCrossOrigin } from "../../src/http/cross_origin.ts";
 
 const url = "http://localhost:8080/mcp/v1";
-const crossOrigin = createCrossOrigin("toolServer", ["https://chat.example/"]);
+const crossOrigin = createCrossOrigin("tool_server", ["https://chat.example/"]);
 
 function preflightOf(origin: string): Request {
   const headers = { origin, "access-control-request-method": "POST" };

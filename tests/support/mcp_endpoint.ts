@@ -1,3 +1,4 @@
+import { behindFront } from "./front.ts";
 import { createCalls } from "../../src/calls/calls.ts";
 import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
@@ -31,16 +32,15 @@ export function serveMcp({ tasks, ...given }: Partial<McpOptions> & { readonly t
   const bodyTimeout = createSharedDeadline(10_000);
   const endpoint = createEndpoint({
     ...options,
-    clientAddress: (peer) => peer,
     streamableHttp,
     bodyTimeout,
     readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
   });
+  const fetch = behindFront({ served: endpoint });
   let requests = 0;
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    (request) =>
-      endpoint.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: String(++requests) }),
+    (request) => fetch(request, { requestId: String(++requests) }),
   );
   return {
     url: `http://127.0.0.1:${server.addr.port}/mcp/v1`,

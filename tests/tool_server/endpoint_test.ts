@@ -6,6 +6,7 @@ import { createCalls } from "../../src/calls/calls.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
+import { behindFront } from "../support/front.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
@@ -24,7 +25,6 @@ async function post(message: unknown): Promise<{ status: number; error?: string 
   const bodyTimeout = createSharedDeadline(10_000);
   const endpoint = createEndpoint({
     ...served,
-    clientAddress: (peer) => peer,
     streamableHttp,
     bodyTimeout,
     readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
@@ -34,7 +34,7 @@ async function post(message: unknown): Promise<{ status: number; error?: string 
     headers: { "content-type": "application/json" },
     body: JSON.stringify(message),
   });
-  const response = await endpoint.fetch(request, { peer: "192.0.2.1", method: "POST", requestId: "1" });
+  const response = await behindFront({ served: endpoint })(request);
   const { error } = await response.json();
   bodyTimeout.close();
   await streamableHttp.close();

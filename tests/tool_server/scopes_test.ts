@@ -10,6 +10,7 @@ import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.
 import { createDatabaseDirectory } from "../../src/tool_server/tools/databases/database_directory.ts";
 import { listDatabases } from "../../src/tool_server/tools/databases/list_databases.ts";
 import { logout } from "../../src/tool_server/tools/logout.ts";
+import { behindFront } from "../support/front.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 
 const alice = (...scopes: string[]): Principal => ({ kind: "session", id: "s1", username: "alice", scopes });
@@ -31,22 +32,25 @@ function setUp(principal: Principal, requiredScopes: readonly string[] = []) {
   };
   const streamableHttp = createStreamableHttp(served);
   const bodyTimeout = createSharedDeadline(10_000);
+  const authentication = {
+    authenticator: { authenticate: () => Promise.resolve(principal) },
+    requiredScopes,
+  };
   const endpoint = createEndpoint({
     ...served,
-    authentication: { authenticator: { authenticate: () => Promise.resolve(principal) }, requiredScopes },
-    clientAddress: (peer) => peer,
+    authentication,
     streamableHttp,
     bodyTimeout,
     readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
   });
+  const fetch = behindFront({ served: endpoint, authentication });
   async function post(message: unknown, headers: Record<string, string> = {}) {
-    const response = await endpoint.fetch(
+    const response = await fetch(
       new Request("http://localhost/mcp/v1", {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(message),
       }),
-      { peer: "192.0.2.1", method: "POST", requestId: "1" },
     );
     const text = await response.text();
     const json = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);

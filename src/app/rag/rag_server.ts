@@ -11,22 +11,21 @@ import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { AccessLog } from "../../http/access_log.ts";
 import { createClientAddress } from "../../http/client_address.ts";
-import { countRequests } from "../../http/count_requests.ts";
-import { type RouteBindings, startListener, stopGraceMs } from "../../http/listener.ts";
+import { createCrossOrigin } from "../../http/cross_origin.ts";
+import { createHostCheck } from "../../http/host_and_origin.ts";
 import { bodyTimeoutMs } from "../../http/request_body.ts";
-import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
-import { createProtectedResource, issuersInOrder } from "../../identity/protected_resource.ts";
+import type { FrontChecks } from "../../identity/front.ts";
+import { createProtectedResource } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import {
   createForwardedIdentity,
   type ForwardedIdentityOptions,
 } from "../../rag_server/api/forwarded_identity.ts";
-import { createRagRoutes, type RagRoutesOptions, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
+import { createRagRoutes, type RagRoutesOptions } from "../../rag_server/api/rag_routes.ts";
 import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
-import type { HttpServer } from "../serve_http.ts";
-import { readTls, watchTls } from "../tls_files.ts";
+import { type HttpServer, serveHttp } from "../serve_http.ts";
 import { opennessWarning } from "./open_to_everyone.ts";
 import { servePipelines } from "./serve_pipelines.ts";
 
@@ -145,44 +144,28 @@ async function serve(
       metrics: ServerMetrics;
     },
 ) {
-  const { address } = server;
   const calls = createCalls({ quotas, audit, metrics });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   identity?.onEnded(calls.underWay.endPrincipal);
   const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
-  const issuers = issuersInOrder(oauth, provider);
-  const protectedResource = issuers && createProtectedResource({
-    resourceUrl: oauth?.resource ?? server.resource_url,
-    path: "/v1",
-    issuers,
-    requiredScopes: provider === undefined ? oauth?.scopes ?? [] : provider.required_scopes ?? [],
-  });
-  const forwardedIdentity = claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined;
-  const routesOf = ({ allowed_hosts, cors, client_ip }: Config["server"]) =>
-    createRagRoutes({
+  const serving = await serveHttp({
+    settings: server,
+    section: "server",
+    served: createRagRoutes({
       authentication: identity?.authentication,
-      forwardedIdentity,
-      protectedResource,
+      forwardedIdentity: claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined,
       issuers: {
         authorizationServer: oauth,
         identityProvider: provider &&
           { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
       },
-      clientAddress: createClientAddress({
-        ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
-        trustedProxies: client_ip.trusted_proxies,
-      }),
-      identityDuration: metrics.stage("rag_server", "identity"),
       pipelines,
       calls,
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,
-      host: { address, allowedHosts: allowed_hosts },
-      cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
       version,
       quotas,
-      onHostRefused: metrics.refusals.of("rag_server", "host").add,
       onIdentityRefused,
       onLogout: audit && (({ session, address, requestId }) =>
         audit.record({
@@ -194,39 +177,41 @@ async function serve(
           request: requestId,
         })),
       logger,
-    });
-  let routes = routesOf(server);
-  const tls = server.tls.enabled ? await readTls(server.tls, "server.tls") : undefined;
-  const handle = (request: Request, bindings: RouteBindings) => routes.fetch(request, bindings);
-  const listener = startListener({
-    address,
-    ...(tls === undefined ? {} : { tls }),
-    handle: countRequests(
-      traceRequests(handle, ragServerRoute, tracer),
-      ragServerRoute,
-      metrics.ofRequests("rag_server"),
-      access,
-    ),
-    logger,
-  });
-  const certificate = tls && await watchTls({
-    tls: server.tls,
-    section: "server.tls",
-    current: tls,
-    replace: listener.replaceCertificate,
+    }),
+    checksOf,
+    authentication: identity?.authentication,
+    protectedResource: oauth === undefined && provider === undefined ? undefined : createProtectedResource({
+      resourceUrl: oauth?.resource ?? server.resource_url,
+      path: "/v1",
+      authorizationServer: oauth,
+      identityProvider: provider,
+    }),
+    endCalls: calls.underWay.endAll,
     files,
-    onReload: (result) => metrics.reloads.of("certificate", result).add(),
+    metrics,
+    access,
+    tracer,
     logger,
   });
   return {
-    url: listener.url,
-    /** Takes in what may change while it runs: `src/config/reloaded_settings.ts`. */
-    reload: (next: Config["server"]) => void (routes = routesOf(next)),
+    url: serving.url,
+    reload: serving.reload,
     async [Symbol.asyncDispose](): Promise<void> {
-      void certificate?.end();
-      await listener.stop(stopGraceMs, calls.underWay.endAll);
+      await serving[Symbol.asyncDispose]();
       calls[Symbol.dispose]();
       bodyTimeout.close();
     },
+  };
+}
+
+function checksOf({ address, allowed_hosts, cors, client_ip }: Config["server"]): FrontChecks {
+  const hostIsAllowed = createHostCheck({ address, allowedHosts: allowed_hosts });
+  return {
+    checkHostAndOrigin: (request) => hostIsAllowed(request) ? undefined : "host",
+    crossOrigin: cors.enabled ? createCrossOrigin("rag_server", cors.allowed_origins) : undefined,
+    clientAddress: createClientAddress({
+      ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
+      trustedProxies: client_ip.trusted_proxies,
+    }),
   };
 }

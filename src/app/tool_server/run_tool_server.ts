@@ -184,10 +184,10 @@ interface Serving extends Running {
 
 async function runHttp(serving: Serving): Promise<void> {
   const { config: { http }, identity, toolServer, files, metrics, access, tracer, logger } = serving;
-  const { serveHttp } = await import("../serve_http.ts");
+  const { serveToolServer } = await import("./serve_tool_server.ts");
   // before it listens: without a listener, a signal that comes right then ends the process at once
   const stopped = untilStopped();
-  await using server = await serveHttp({
+  await using server = await serveToolServer({
     http,
     toolServer,
     files,
@@ -209,11 +209,11 @@ async function runHttp(serving: Serving): Promise<void> {
 async function runDemo(serving: Serving): Promise<void> {
   const { config, toolServer, print, files, metrics, access, tracer, logger } = serving;
   const { address, auth } = config.http;
-  const { serveHttp } = await import("../serve_http.ts");
+  const { serveToolServer } = await import("./serve_tool_server.ts");
   const { demoGreeting } = await import("../../demo/demo_greeting.ts");
   const { token, authenticator } = await authenticatorOfOneToken();
   const stopped = untilStopped();
-  await using server = await serveHttp({
+  await using server = await serveToolServer({
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,

@@ -2,18 +2,15 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Calls } from "../../calls/calls.ts";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Histogram } from "../../core/metrics/histogram.ts";
 import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
-import type { ClientAddress } from "../../http/client_address.ts";
-import { createCrossOrigin } from "../../http/cross_origin.ts";
-import { createHostCheck, type HostOptions } from "../../http/host_and_origin.ts";
+import { pathOf } from "../../http/count_requests.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
-import { admit, type Authentication, bearerChallenge } from "../../identity/authentication.ts";
-import { isMetadataPath, metadataRoute, type ProtectedResource } from "../../identity/protected_resource.ts";
-import { addressGroup } from "../../identity/rate_limiter.ts";
+import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
+import type { FrontRefusal, Served } from "../../identity/front.ts";
+import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
 import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
@@ -48,30 +45,20 @@ export interface RagRoutesOptions {
   readonly authentication?: Authentication | undefined;
   /** Who asks, by a proxy's headers; absent where none says so. */
   readonly forwardedIdentity?: ForwardedIdentity | undefined;
-  /** Absent where no issuer's tokens let callers in. */
-  readonly protectedResource?: ProtectedResource | undefined;
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers;
-  readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-  /** Where it listens, and under which other names it may be called. */
-  readonly host: HostOptions;
-  readonly cors: { readonly enabled: boolean; readonly allowedOrigins: readonly string[] };
   readonly version: string;
-  /** Told of each request that is refused for its Host. */
-  readonly onHostRefused?: () => void;
   /** Told of each request whose headers do not tell who asks; `peer` is the other end of the connection. */
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** Optional: what callers may use, for `/v1/usage`. */
   readonly quotas?: Pick<Quotas, "usage" | "shared"> | undefined;
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
-  /** How long it takes to tell who is calling. */
-  readonly identityDuration?: Histogram;
   readonly logger: Logger;
 }
 
@@ -100,8 +87,7 @@ const openPaths: ReadonlySet<string> = new Set([
   "/v1/health",
 ]);
 
-/** The route of a path, for counting; `other` where there is none. */
-export function ragServerRoute(path: string): string {
+function routeOf(path: string): string {
   if (paths.has(path)) return path;
   if (isMetadataPath(path)) return metadataRoute;
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
@@ -112,62 +98,22 @@ const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", 
 
 type RagContext = Context<{ Bindings: RouteBindings }>;
 
+function principalOf({ env: { principal } }: RagContext): Principal {
+  if (principal === undefined) throw new Error("nobody was let in");
+  return principal;
+}
+
 /** The RAG server's routes. */
-export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
-  const { authentication, forwardedIdentity, pipelines, cors, quotas, logger } = options;
+export function createRagRoutes(options: RagRoutesOptions): Served {
+  const { authentication, forwardedIdentity, pipelines, quotas, logger } = options;
   const login = authentication?.login;
   const endSession = login && authentication?.endSession;
-  const addressOf = ({ req, env }: RagContext) => options.clientAddress(env.peer, req.raw.headers);
-  const principalOf = (context: RagContext): Principal =>
-    context.env.principal ?? { kind: "local", address: addressGroup(addressOf(context)) };
-  const isOpen = ({ req: { path } }: RagContext) =>
-    openPaths.has(path) || (path === loginPath && login?.hasAccounts === true);
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
   async function answerReady(): Promise<Response> {
     const status = readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
-  }
-  const hostIsAllowed = createHostCheck(options.host);
-  // first of all: a page that came by a refused name may read nothing, not even which origins are allowed
-  app.use(async ({ req }, next) => {
-    if (hostIsAllowed(req.raw)) return await next();
-    // a probe knows no host name
-    if (req.method === "GET" && req.path === livePath) return jsonReply(live);
-    if (req.method === "GET" && req.path === readyPath) return await answerReady();
-    options.onHostRefused?.();
-    return errorReply(hostError);
-  });
-  if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
-  if (options.protectedResource !== undefined) addResourceMetadata(app, options.protectedResource);
-  if (authentication !== undefined) {
-    app.use(async (context, next) => {
-      const { req, env } = context;
-      const startedAt = performance.now();
-      const identity = env.span?.begin("identity");
-      const admission = await admit(
-        authentication,
-        req.raw.headers.get("authorization"),
-        () => addressOf(context),
-      );
-      identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
-      options.identityDuration?.observe(performance.now() - startedAt);
-      if (admission.kind === "admitted") env.principal = admission.principal;
-      else if (!isOpen(context)) {
-        if (admission.kind === "insufficient_scope") {
-          const challenge = bearerChallenge(admission.scopes);
-          return errorReply({ ...scopeError, message: admission.missing }, { "www-authenticate": challenge });
-        }
-        if (admission.kind === "unavailable") {
-          const { message, retryAfterSeconds } = admission;
-          return errorReply({ ...identityError, message, retryAfterSeconds });
-        }
-        authentication.onRefusal?.(addressOf(context));
-        return errorReply(unauthorizedError);
-      }
-      return await next();
-    });
   }
 
   const description = JSON.stringify(
@@ -185,9 +131,8 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     "/v1/openapi.json": () => description,
     [livePath]: () => live,
     "/v1/health": async (context) => {
-      const mayKnow = authentication === undefined || context.env.principal !== undefined;
       const { status, pipelines: all } = await healthOf(pipelines);
-      if (!mayKnow) return JSON.stringify({ status } satisfies HealthReply);
+      if (context.env.principal === undefined) return JSON.stringify({ status } satisfies HealthReply);
       const names = new Set(visible(context).map(({ name }) => name));
       const shown = all?.filter(({ name }) => names.has(name));
       return JSON.stringify({ status, pipelines: shown } satisfies HealthReply);
@@ -228,7 +173,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       if (!login.hasAccounts) return await next();
       if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
       const { requestId } = context.env;
-      return await logIn(context.req.raw, { address: addressOf(context), requestId });
+      return await logIn(context.req.raw, { address: context.env.addressOf(), requestId });
     });
   }
   if (endSession !== undefined) {
@@ -237,13 +182,13 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       if (!login?.hasAccounts) return await next();
       if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
       const { requestId } = context.env;
-      return logOut({ principal: principalOf(context), address: addressOf(context), requestId });
+      return logOut({ principal: principalOf(context), address: context.env.addressOf(), requestId });
     });
   }
 
   const answer = createQueryEndpoint(options);
   app.post("/v1/pipelines/:name", (context) => {
-    const caller = { principal: principalOf(context), address: addressOf(context) };
+    const caller = { principal: principalOf(context), address: context.env.addressOf() };
     return answer(context.req.raw, context.req.param("name"), caller, context.env);
   });
   app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
@@ -253,32 +198,36 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     logger.error("Request failed", { request: env.requestId, method, path, error, stack: error.stack });
     return errorReply(internalError);
   });
-  return app;
+  return {
+    name: "rag_server",
+    routeOf,
+    isProbe: ({ url, method }) => method === "GET" && [livePath, readyPath].includes(pathOf(url)),
+    callerOf({ url }) {
+      const path = pathOf(url);
+      const isOpen = openPaths.has(path) || (path === loginPath && login?.hasAccounts === true);
+      return isOpen ? "optional" : "required";
+    },
+    refuse: refusalReply,
+    answer: app.fetch,
+  };
 }
 
-/** Tells where clients log in (RFC 9728 section 3), and leads there who is refused. */
-function addResourceMetadata(
-  app: Hono<{ Bindings: RouteBindings }>,
-  resource: ProtectedResource,
-): void {
-  app.use(async (context, next) => {
-    await next();
-    resource.mark(context.req.raw, context.res);
-  });
-  for (const path of resource.paths) {
-    app.get(path, ({ req }) => jsonReply(resource.metadata(req.url)));
-    app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
+function refusalReply(why: FrontRefusal): Response {
+  switch (why.kind) {
+    case "host":
+    case "origin":
+      return errorReply(hostError);
+    case "unauthorized":
+      return errorReply(unauthorizedError);
+    case "unavailable": {
+      const { message, retryAfterSeconds } = why;
+      return errorReply({ ...identityError, message, retryAfterSeconds });
+    }
+    case "insufficient_scope": {
+      const challenge = bearerChallenge(why.scopes);
+      return errorReply({ ...scopeError, message: why.missing }, { "www-authenticate": challenge });
+    }
   }
-}
-
-function allowOrigins(app: Hono<{ Bindings: RouteBindings }>, allowedOrigins: readonly string[]): void {
-  const crossOrigin = createCrossOrigin("ragServer", allowedOrigins);
-  app.use(async (context, next) => {
-    const answer = crossOrigin.preflight(context.req.raw);
-    if (answer !== undefined) return answer;
-    await next();
-    return crossOrigin.mark(context.req.raw, context.res);
-  });
 }
 
 function methodNotAllowed({ req }: RagContext, allow: string): Response {

@@ -8,7 +8,7 @@ import { commandLine, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 
 const off = ["execute_explain", "count_rows"];
-const config = "llm: { provider: local }\n" +
+const config =
   "builtins: { tools: { execute_explain: false, count_rows: off, similarity_search: false, execute_explian: false } }";
 
 async function driveSdk(client: Client): Promise<void> {
@@ -58,7 +58,7 @@ Deno.test("a tool that builtins switches off is neither listed nor callable, ove
 
   assert.match(
     server.stderr(),
-    /execute_explian \(line 2\) has no effect: .*; did you mean "execute_explain"\?/,
+    /execute_explian \(line 1\) has no effect: .*; did you mean "execute_explain"\?/,
   );
 });
 
@@ -105,7 +105,7 @@ Deno.test("authenticate_user and logout are switched off by their names alone", 
 Deno.test("builtins can name every tool there is", async () => {
   const all = builtinTools.map((name) => `${name}: false`).join(", ");
   await using running = await startConfiguredServer(
-    `llm: { provider: local }\nbuiltins: { tools: { ${all} } }`,
+    `builtins: { tools: { ${all} } }`,
   );
   const { result } = await running.client.request("tools/list", {});
   assert.deepEqual(result, { tools: [] });
@@ -113,7 +113,7 @@ Deno.test("builtins can name every tool there is", async () => {
 });
 
 Deno.test("a client of MCP 2026-07-28 may keep the list of tools for a while", async () => {
-  await using running = await startConfiguredServer("llm: { provider: local }");
+  await using running = await startConfiguredServer("");
   const response = await running.client.post(
     JSON.stringify({
       jsonrpc: "2.0",
@@ -139,7 +139,7 @@ Deno.test("a client of MCP 2026-07-28 may keep the list of tools for a while", a
   assert.deepEqual([result.ttlMs, result.cacheScope], [60_000, "private"]);
   const names = result.tools.map(({ name }: { name: string }) => name);
   assert.ok(names.includes("query_database"));
-  // those for programs are not listed, and rules remember nothing to forget
+  // those for programs are not listed, and without a model nothing is remembered
   assert.deepEqual(
     names.filter((name: string) => ["authenticate_user", "logout", "forget"].includes(name)),
     [],

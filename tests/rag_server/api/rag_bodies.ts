@@ -23,8 +23,13 @@ export async function accepted(body: unknown): Promise<Omit<PipelineQuery, "sign
   assert.equal(status, 200, text);
   const [query] = handbook.asked;
   assert.ok(query);
-  const { signal: _, ...rest } = query;
-  return rest;
+  const { signal: _, caller, ...rest } = query;
+  // its address is a getter
+  return { ...rest, caller: { kind: "local", address: addressOf(caller) } };
+}
+
+function addressOf(caller: PipelineQuery["caller"]): string {
+  return caller?.kind === "local" ? caller.address ?? "" : "";
 }
 
 export const condition = { column: "a", operator: "=", value: 1 };

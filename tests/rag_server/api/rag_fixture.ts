@@ -6,6 +6,9 @@ import type { Calls, CallsOptions } from "../../../src/calls/calls.ts";
 import type { Authentication } from "../../../src/identity/authentication.ts";
 import { createRagRoutes, type RagRoutesOptions } from "../../../src/rag_server/api/rag_routes.ts";
 import type { RunningPipelines } from "../../../src/rag_server/running_pipelines.ts";
+import { createCrossOrigin } from "../../../src/http/cross_origin.ts";
+import { createHostCheck } from "../../../src/http/host_and_origin.ts";
+import { behindFront } from "../../support/front.ts";
 import { recordCalls } from "../../support/recorded_calls.ts";
 import {
   type ApiDocument,
@@ -67,16 +70,13 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const { calls, lines, counted } = recordCalls({ quotas: options.quotas });
   const bodyTimeout = createSharedDeadline(60_000);
   bodyTimeout.close();
-  const app = createRagRoutes({
+  const served = createRagRoutes({
     authentication,
     forwardedIdentity: options.forwardedIdentity,
-    clientAddress: (peer) => peer,
     pipelines,
     calls,
     requestTimeoutMs,
     bodyTimeout,
-    host: { address, allowedHosts: options.allowedHosts ?? [] },
-    cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
     quotas: options.quotas,
     logger: createLogger({
@@ -87,14 +87,20 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     }),
   });
 
+  const hostIsAllowed = createHostCheck({ address, allowedHosts: options.allowedHosts ?? [] });
+  const fetch = behindFront({ served, authentication }, {
+    checkHostAndOrigin: (request) => hostIsAllowed(request) ? undefined : "host",
+    crossOrigin: allowedOrigins && createCrossOrigin("rag_server", allowedOrigins),
+  });
+
   async function exchange(request: Request): Promise<RagReply> {
-    const response = await app.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: "1" });
+    const response = await fetch(request);
     const reply = { status: response.status, headers: response.headers, text: await response.text() };
     checkReply(request, reply, api);
     return reply;
   }
   return {
-    fetch: (request) => app.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: "1" }),
+    fetch,
     send: (method, path, init) => exchange(new Request(`http://localhost${path}`, { method, ...init })),
     ask: (query, signal) =>
       exchange(

@@ -175,35 +175,3 @@ testWithPostgres("a question back reaches the user of a client that can ask", as
     assert.match(text, /^The request needs an answer first\./);
   });
 });
-
-testWithPostgres("without a model, tables that a request could be about are a choice", async () => {
-  await using database = await createTestDatabase();
-  await database.query(schema);
-  await using running = await startConfiguredServer(
-    `databases: [${databaseEntry("shop", database.name)}]\nllm: { provider: local }`,
-  );
-  const forms: unknown[] = [];
-  let choice = "customers";
-  const client = createClient("auto", (_message, form) => {
-    forms.push(form);
-    return accept({ choice });
-  });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${running.server.url}/mcp/v1`), {
-      requestInit: { headers: { authorization: `Bearer ${running.token}` } },
-    }),
-  );
-  const count = () =>
-    client.callTool({ name: "query_database", arguments: { query: "How many customers?" } });
-  assertHas((await count()).structuredContent, { rows: [[2]] });
-  assert.deepEqual(forms, [{
-    type: "object",
-    properties: { choice: { type: "string", title: "Choice", enum: ["archive.customers", "customers"] } },
-    required: ["choice"],
-  }]);
-  choice = "archive.customers";
-  assertHas((await count()).structuredContent, { rows: [[0]] });
-  choice = "pg_shadow";
-  assert.match(textOf(await count()), /^Cannot answer the request/);
-  await client.close();
-});
