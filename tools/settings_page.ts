@@ -2,7 +2,7 @@ import { configSchema } from "../src/config/schema/config_schema.ts";
 import { readWhen } from "../src/config/mod.ts";
 import { aliases } from "../src/config/schema/pgedge_aliases.ts";
 import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema/schema_walk.ts";
-import { formatPath } from "../src/core/document/value_tree.ts";
+import { formatPath } from "../src/core/yaml/value_tree.ts";
 
 /** A row of the table of settings: name, default, what it is, and when it is read. */
 export function settingsRows(): string[][] {

@@ -4,7 +4,7 @@ import type { Config } from "../config/mod.ts";
 import { configSchema } from "../config/schema/config_schema.ts";
 import { pathsIn } from "../config/schema/schema_walk.ts";
 import { AppError } from "../core/app_error.ts";
-import { formatPath } from "../core/document/value_tree.ts";
+import { formatPath } from "../core/yaml/value_tree.ts";
 
 /** What becomes of a path: `made` files and folders may be absent, and are written; `kept` ones are read where they are there. */
 type PathUse = "made folder" | "made file" | "kept folder" | "kept file" | "read file";

@@ -1,7 +1,8 @@
+import process from "node:process";
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
-import { createLogger } from "../core/logger.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createAccessLog } from "../http/access_log.ts";
@@ -9,17 +10,19 @@ import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
-import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
-import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
+import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { requireServedPaths, unreadableFileWarnings } from "./path_faults.ts";
-import { openQuotas } from "./open_quotas.ts";
 import { onHangUp, untilStopped } from "./process_signals.ts";
 import { authenticationBy, demoPipelines, openIdentity, type Running, type RunOptions } from "./running.ts";
 import { refuseEmptyFile } from "./start_faults.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
+import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
+import { createUsageCounts } from "../core/quotas/usage_counts.ts";
+import type { UsageFile } from "../core/quotas/usage_file.ts";
+import { format } from "node:util";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
 
@@ -189,4 +192,80 @@ function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
     }),
     allowedOrigins: http.allowed_origins,
   };
+}
+
+/**
+ * How much the callers of both servers may use. Where `data_dir` is set, counts are kept in a file there from the first limit
+ * on.
+ *
+ * @throws {AppError} where there are limits and the file cannot be used
+ */
+async function openQuotas(
+  config: Pick<Config, "limits" | "data_dir" | "admission">,
+  metrics: ServerMetrics,
+  logger: Logger,
+): Promise<Quotas> {
+  const { limits, data_dir: dataDir } = config;
+  const now = Date.now;
+  const counts = createUsageCounts(now);
+  const quotas = createQuotas({
+    rules: limits,
+    waitBounds: waitBoundsOf(config),
+    counts,
+    now,
+    onRefused: (limit) => metrics.quotaRefusals.of(limit).add(),
+  });
+  let isClosed = false;
+  let file: UsageFile | undefined;
+
+  async function keep(): Promise<void> {
+    if (dataDir === undefined || file !== undefined) return;
+    const { keepUsage, usageFile } = await import("../core/quotas/usage_file.ts");
+    if (!isClosed) file ??= keepUsage({ path: usageFile(dataDir), counts, now, logger });
+  }
+
+  if (quotas.isOn) await keep();
+  return {
+    ...quotas,
+    get isOn() {
+      return quotas.isOn;
+    },
+    replace(rules) {
+      quotas.replace(rules);
+      if (!quotas.isOn) return;
+      keep().catch((error) => logger.error("Cannot keep what callers use; a restart forgets it", { error }));
+    },
+    [Symbol.dispose]() {
+      isClosed = true;
+      file?.[Symbol.dispose]();
+      quotas[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Has the log take what the runtime and libraries would write to standard error or output by themselves: warnings of the
+ * process, and what goes to the console. Lines of another form would not be those of the log, and over stdio those of no
+ * message. Nobody who runs the server can do anything about a deprecation: those are for level `debug`.
+ */
+export function logRuntimeWarnings(logger: Logger): void {
+  // the runtime's own listener writes them
+  process.removeAllListeners("warning");
+  process.on("warning", (warning: Error & { readonly code?: string }) => {
+    const { name, code, message } = warning;
+    logger[name.endsWith("DeprecationWarning") ? "debug" : "warn"]("The runtime warns", {
+      warning: name,
+      code,
+      text: message,
+    });
+  });
+  const tell = (level: "debug" | "info" | "warn") => (...values: readonly unknown[]) =>
+    logger[level]("A library says", { text: format(...values) });
+  Object.assign(console, {
+    debug: tell("debug"),
+    log: tell("info"),
+    info: tell("info"),
+    warn: tell("warn"),
+    error: tell("warn"),
+  });
 }

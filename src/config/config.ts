@@ -3,7 +3,7 @@ import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./env
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
-import { isMap, valueAt, type ValueMap } from "../core/document/value_tree.ts";
+import { isMap, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 
 type ParsedDatabase = ParsedConfig["databases"][number];
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { KeyVendor } from "../llm/provider_kinds.ts";
-import type { SettingPath } from "../core/document/value_tree.ts";
+import type { SettingPath } from "../core/yaml/value_tree.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { type Fault as DocumentFault, faultText as textOf } from "../core/document/file_fault.ts";
+import { type Fault as DocumentFault, faultText as textOf } from "../core/yaml/file_fault.ts";
 
 /** One thing wrong with the configuration, and where it was written. */
 export interface Fault extends DocumentFault {

@@ -1,12 +1,9 @@
-import { dirname } from "node:path";
-import { authFaults } from "./auth_faults.ts";
+import { dirname, join, resolve } from "node:path";
 import { type Config, createConfig, serversOf } from "./config.ts";
-import type { YamlDocument } from "../core/document/yaml_document.ts";
-import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
 import { clampSettings, takeDeprecatedSettings } from "./deprecated_settings.ts";
-import { ruleFaults, type RunContext } from "./rule_faults.ts";
+import { authFaults, ruleFaults, type RunContext, sourceFaults } from "./rule_faults.ts";
 import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
@@ -15,15 +12,10 @@ import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
-import {
-  formatPath,
-  putValue,
-  type SettingPath,
-  valueAt,
-  type ValueMap,
-} from "../core/document/value_tree.ts";
-import { sourceFaults } from "./source_faults.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
+import { configVariable } from "./environment_variables.ts";
+import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import type { YamlDocument } from "../core/yaml/yaml_document.ts";
 
 /** What the command line says about the configuration. */
 export interface ConfigFlags {
@@ -120,7 +112,7 @@ function defaultAddresses(tree: ValueMap, { demo }: ConfigFlags): { http: string
 }
 
 async function readDocument(text: string) {
-  const { readYamlDocument } = await import("../core/document/yaml_document.ts");
+  const { readYamlDocument } = await import("../core/yaml/yaml_document.ts");
   return readYamlDocument(text);
 }
 
@@ -192,4 +184,55 @@ export function processEnvironment(): Required<Pick<LoadOptions, "env" | "cwd" |
     cwd,
     executableDir: Deno.build.standalone ? dirname(Deno.execPath()) : cwd,
   };
+}
+
+const systemConfigPath = "/etc/postern/config.yaml";
+
+interface FindOptions {
+  /** From `-config`. */
+  readonly configPath?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** The executable's folder, or the working folder when run by Deno. */
+  readonly executableDir: string;
+  /** Rejects with `Deno.errors.NotFound` where there is no such file. */
+  readonly readFile: (path: string) => Promise<string>;
+}
+
+/**
+ * Reads the configuration file: `-config`, else `POSTERN_CONFIG`, else the system's, else the one beside the
+ * executable. Undefined where neither of the last two exists.
+ *
+ * @throws {ConfigError} where a file that was named does not exist, or one that exists cannot be read
+ */
+async function readConfigFile(
+  options: FindOptions,
+): Promise<{ path: string; text: string } | undefined> {
+  const named = namedFile(options);
+  const candidates = named === undefined
+    ? [systemConfigPath, join(options.executableDir, "config.yaml")]
+    : [resolve(options.cwd, named.path)];
+  for (const path of candidates) {
+    try {
+      return { path, text: await options.readFile(path) };
+    } catch (error) {
+      const missing = error instanceof Deno.errors.NotFound;
+      if (missing && named === undefined) continue;
+      throw new ConfigError([{ path: "", ...named?.origin, message: reasonOf(error) }], path);
+    }
+  }
+  return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder; name the file in it";
+  if (error instanceof Deno.errors.PermissionDenied) return "this user may not read it";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function namedFile({ configPath, env }: FindOptions): { path: string; origin: Partial<Fault> } | undefined {
+  if (configPath !== undefined) return { path: configPath, origin: { flag: "-config" } };
+  const path = env[configVariable];
+  return path ? { path, origin: { variable: configVariable } } : undefined;
 }

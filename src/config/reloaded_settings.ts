@@ -1,5 +1,5 @@
 import type { Config } from "./config.ts";
-import { isMap } from "../core/document/value_tree.ts";
+import { isMap } from "../core/yaml/value_tree.ts";
 
 /**
  * What a running server takes in when the configuration changes: these settings and those below them. All others are read

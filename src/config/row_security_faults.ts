@@ -1,9 +1,13 @@
 import { Buffer } from "node:buffer";
-import { didYouMean, nearestName } from "../core/document/near_name.ts";
-import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
-import { heldSettings, isFilledIn, settableSettings } from "../postgres/read/session_setting_kinds.ts";
-import { longestRoleBytes } from "../postgres/role_limits.ts";
 import { settingNamePattern } from "./schema/field_types.ts";
+import {
+  heldSettings,
+  isFilledIn,
+  longestRoleBytes,
+  settableSettings,
+} from "../postgres/session_setting_kinds.ts";
+import { didYouMean, nearestName } from "../core/near_name.ts";
+import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 
 /** The faults of what tells row-level security who asks, in an entry of `databases` or `pipelines`. */
 export function checkRowSecurity(

@@ -1,7 +1,7 @@
-import { type PlaceOf, settingAt } from "../core/document/place.ts";
 import { type LimitName, limitNames } from "../core/quotas/limit_kinds.ts";
-import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
-import { unmatchedCallerWarnings } from "./unmatched_callers.ts";
+import { noName } from "./schema/identity.ts";
+import { type PlaceOf, settingAt } from "../core/yaml/place.ts";
+import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 
 /** One warning for each setting that has no effect, or another than it seems to, beside the others. */
 export function ruleWarnings(tree: ValueMap, place: PlaceOf): string[] {
@@ -43,4 +43,102 @@ function haveWindowLimits(limits: unknown): boolean {
 
 function valuesOf(section: unknown): unknown[] {
   return isMap(section) ? Object.values(section) : [];
+}
+
+/** One warning for each place that names callers whom nobody can be. */
+function unmatchedCallerWarnings(tree: ValueMap, place: PlaceOf): string[] {
+  const warn = (path: SettingPath, message: string) => `${settingAt(path, place)} ${message}`;
+  return [
+    ...unmatchedGroups(tree).map(({ path, lets, from }) =>
+      warn(path, `${lets}: groups come from ${from}, which is not given`)
+    ),
+    ...namesOf(tree, "groups").filter((name) => name.startsWith(groupPrefix)).map((name) =>
+      warn(
+        ["limits", "groups", name],
+        `holds for a group that has this name, prefix included; ${meant(name)}`,
+      )
+    ),
+    ...namesOf(tree, "principals").flatMap((name) => {
+      const doubt = doubtAbout(name, tree);
+      return doubt === undefined ? [] : [warn(["limits", "principals", name], doubt)];
+    }),
+  ];
+}
+
+const groupPrefix = "group:";
+const meant = (name: string) =>
+  `for the group itself write ${JSON.stringify(name.slice(groupPrefix.length))}`;
+
+/** Groups are told by issuers alone: of the tool server for its databases, of either server for pipelines and limits. */
+function unmatchedGroups(tree: ValueMap): { path: SettingPath; lets: string; from: string }[] {
+  const { http, server } = tree;
+  const [ofTools, ofRag] = [http, server].map((section) =>
+    valueAt(section, ["auth", "identity_provider", "groups_claim"]) !== undefined
+  );
+  const fromTools = "http.auth.identity_provider.groups_claim";
+  const fromEither = "the groups_claim of an identity_provider";
+  const lists = (part: string, from: string) =>
+    listOf(tree[part]).flatMap((entry, index) =>
+      listOf(valueAt(entry, ["available_to_users"])).flatMap((user, at) =>
+        typeof user === "string" && user.startsWith(groupPrefix)
+          ? [{ path: [part, index, "available_to_users", at], lets: "lets nobody in", from }]
+          : []
+      )
+    );
+  return [
+    ...(ofTools ? [] : lists("databases", fromTools)),
+    ...(ofTools || ofRag ? [] : [
+      ...lists("pipelines", fromEither),
+      ...namesOf(tree, "groups").map((name) => ({
+        path: ["limits", "groups", name],
+        lets: "holds for nobody",
+        from: fromEither,
+      })),
+    ]),
+  ];
+}
+
+/**
+ * A caller is a token by its id, a user by name, somebody else's by subject or `ISSUER#SUBJECT`. A subject may be any text:
+ * where there are some, a name that looks wrong may be right.
+ */
+function doubtAbout(name: string, tree: ValueMap): string | undefined {
+  const looks = looksLike(name, issuersOf(tree));
+  if (looks === undefined) return undefined;
+  return `holds for ${
+    issuersOf(tree).length === 0 ? "nobody" : "a subject of just this text alone"
+  }: ${looks}`;
+}
+
+function looksLike(name: string, issuers: readonly string[]): string | undefined {
+  if (name.startsWith(groupPrefix)) return "limits of groups stand in limits.groups";
+  const [, kind, id] = /^(token|session|user|issuer):(.*)$/.exec(name) ?? [];
+  if (kind === "session") return "write the user's name";
+  if (kind !== undefined) return `write ${JSON.stringify(id)}, without ${kind}:`;
+  const [, issuer] = /^(https?:\/\/[^#]*|proxy(?:-[a-z0-9-]+)?:[^#]*)#/.exec(name) ?? [];
+  if (issuer === undefined || issuers.includes(issuer)) return undefined;
+  if (issuers.length === 0) return "there is neither an identity_provider nor identity";
+  return `${issuer} is none of ${issuers.join(", ")}`;
+}
+
+/** What stands before `#` in the names of callers whom somebody else vouches for. */
+function issuersOf({ http, server, identity }: ValueMap): string[] {
+  const urls = [http, server].map((section) => valueAt(section, ["auth", "identity_provider", "issuer"]));
+  const claimsHeader = valueAt(identity, ["claims_header"]) ?? "X-Forwarded-Claims";
+  const header = claimsHeader === noName
+    ? valueAt(identity, ["subject_header"]) ?? "X-Forwarded-User"
+    : claimsHeader;
+  const proxies = valueAt(identity, ["enabled"]) === true
+    ? ["proxy", "proxy-subject-sha256", "proxy-claims-sha256"].map((kind) => `${kind}:${header}`)
+    : [];
+  return [...new Set([...urls.filter((url) => typeof url === "string"), ...proxies])];
+}
+
+function namesOf(tree: ValueMap, part: "principals" | "groups"): string[] {
+  const names = valueAt(tree, ["limits", part]);
+  return isMap(names) ? Object.keys(names) : [];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -1,5 +1,5 @@
-import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Config } from "./config.ts";
+import { formatPath, type SettingPath } from "../core/yaml/value_tree.ts";
 
 /**
  * The full name of a setting in an entry of `databases` or `pipelines`. What `identity` gives a pipeline is named there.

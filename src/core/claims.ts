@@ -1,5 +1,5 @@
-import { isMap } from "./document/value_tree.ts";
 import { parseUnambiguous } from "./unambiguous_json.ts";
+import { isMap } from "./yaml/value_tree.ts";
 
 /** What an issuer or a trusted proxy says of a caller, by name. */
 export type Claims = Readonly<Record<string, unknown>>;

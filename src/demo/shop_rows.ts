@@ -1,4 +1,3 @@
-import { createSeededRandom, type SeededRandom } from "./seeded_random.ts";
 import {
   awkwardReviewBodies,
   colors,
@@ -14,6 +13,7 @@ import {
   tags,
 } from "./shop_words.ts";
 import type { TableRows, Value } from "./table_rows.ts";
+import { createRandomNumbers } from "../core/random_numbers.ts";
 
 /** How far the shop's history goes back. */
 const historyDays = 760;
@@ -321,4 +321,41 @@ function timeText(day: number, second: number): string {
 
 function euros(cents: number): string {
   return (cents / 100).toFixed(2);
+}
+
+/** Random choices that are the same on every machine and in every version for one seed. */
+export interface SeededRandom {
+  /** A whole number from `min` to `max`, both included. */
+  integer(min: number, max: number): number;
+  /** True `percent` times of a hundred. */
+  chance(percent: number): boolean;
+  pick<T>(items: readonly T[]): T;
+  /** `count` different items, or all where there are fewer. */
+  sample<T>(items: readonly T[], count: number): T[];
+}
+
+/** @param seed a whole number */
+export function createSeededRandom(seed: number): SeededRandom {
+  const next = createRandomNumbers(seed);
+
+  function integer(min: number, max: number): number {
+    return min + Math.floor(next() * (max - min + 1));
+  }
+
+  function pick<T>(items: readonly T[]): T {
+    const [item] = items.slice(integer(0, items.length - 1));
+    if (item === undefined) throw new RangeError("Cannot pick an item: there are none");
+    return item;
+  }
+
+  function sample<T>(items: readonly T[], count: number): T[] {
+    const left = [...items];
+    const taken: T[] = [];
+    while (taken.length < count && left.length > 0) {
+      taken.push(...left.splice(integer(0, left.length - 1), 1));
+    }
+    return taken;
+  }
+
+  return { integer, chance: (percent) => integer(1, 100) <= percent, pick, sample };
 }

@@ -1,6 +1,5 @@
 import { AppError } from "../core/app_error.ts";
 import { shellWord } from "../core/shell_word.ts";
-import type { SettingPath } from "../core/document/value_tree.ts";
 import { unmatchedColumnWarnings } from "../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setting_faults.ts";
 import { type LoginRefusal, loginRefusal } from "../postgres/connect/connect_error.ts";
@@ -9,10 +8,11 @@ import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { isReadAsCallers } from "../postgres/read/caller_settings.ts";
 import { quoteIfNeeded } from "../postgres/sql_text.ts";
-import { rightsOfRoles } from "../postgres/reader_role/rights_of_roles.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
 import { isIterative } from "../rag_server/search/document_table.ts";
+import { rightsOfRoles } from "../postgres/reader_role/excess_rights.ts";
+import type { SettingPath } from "../core/yaml/value_tree.ts";
 
 /** Whether a database answers, and which of its hosts did; all that needs it follows. */
 export function databaseCheck(

@@ -1,6 +1,5 @@
 import { withDeadline } from "../core/async/deadline.ts";
 import { createQueue } from "../core/async/queue.ts";
-import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
@@ -13,8 +12,6 @@ import { rowSecurityChecks } from "../rag_server/checks/row_security_check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
-import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
-import { definitionsChecks, type DoctorDefinitions } from "./definition_checks.ts";
 import {
   callerSettingsChecks,
   databaseCheck,
@@ -26,7 +23,17 @@ import {
 } from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
-import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
+import {
+  catalogCheck,
+  completionCheck,
+  definitionsChecks,
+  type DoctorDefinitions,
+  embeddingCheck,
+  extensionsCheck,
+  rerankCheck,
+  statisticsCheck,
+} from "./server_checks.ts";
+import { formatPath, type SettingPath } from "../core/yaml/value_tree.ts";
 
 /** A pipeline as far as its health goes. */
 export interface DoctorPipeline {

@@ -5,7 +5,7 @@ import {
   type ListenAddress,
 } from "../core/address.ts";
 
-export interface HostOptions {
+interface HostOptions {
   readonly address: ListenAddress;
   /** Hosts, with or without a port, that Host may name. */
   readonly allowedHosts: readonly string[];

@@ -1,10 +1,10 @@
 import { AppError } from "../core/app_error.ts";
-import type { SettingPath } from "../core/document/value_tree.ts";
 import { serverItself } from "../core/principal.ts";
 import type { Database } from "./database.ts";
 import type { CallerOptions } from "./read/caller_settings.ts";
-import { isFilledIn } from "./read/session_setting_kinds.ts";
 import { arrayText, quoteIdentifier, quoteIfNeeded } from "./sql_text.ts";
+import { isFilledIn } from "./session_setting_kinds.ts";
+import type { SettingPath } from "../core/yaml/value_tree.ts";
 
 /** Something of `allowed_roles` or `session_settings` that PostgreSQL refuses, so that callers' statements fail. */
 export interface CallerSettingFault {

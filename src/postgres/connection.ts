@@ -1,14 +1,15 @@
+import pg from "pg";
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
-// @ts-types="@types/pg"
-import pg from "pg";
 import { AppError } from "../core/app_error.ts";
 import { createRestartableTimer, type RestartableTimer, settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { sizeText } from "../core/size_text.ts";
 import { sendCancelRequest } from "./cancel_request.ts";
 import { createRowReader } from "./read_rows.ts";
-import { guardedSettings } from "./setting_kinds.ts";
+import { guardedSettings } from "./session_setting_kinds.ts";
+
+// @ts-types="@types/pg"
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
 export { pg };

@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { TargetSessionAttrs } from "./connect/session_kinds.ts";
-import type { SslMode } from "./connect/ssl_kinds.ts";
+import type { SslMode, TargetSessionAttrs } from "./connect/connection_kinds.ts";
 
 export interface DatabaseHost {
   /** A name, an address, or a directory that holds a Unix socket (it begins with `/`). */

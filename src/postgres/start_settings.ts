@@ -1,6 +1,6 @@
 import type { DatabaseOptions } from "./database_options.ts";
 import { timeoutSettings } from "./read/statement_timeout.ts";
-import { guardedSettings } from "./setting_kinds.ts";
+import { guardedSettings } from "./session_setting_kinds.ts";
 
 /**
  * PostgreSQL's settings that every statement of a database runs under, by name. Callers may not change them: `SET` and

@@ -3,11 +3,14 @@ import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
 import { type Principal, readerFor } from "../core/principal.ts";
-import { spanned } from "../core/tracing.ts";
+import { type Span, spanned } from "../core/tracing.ts";
 import type { AccessObject } from "../identity/access_rules.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
+  type Message,
+  noUsage,
+  type OnUsage,
   type RerankProvider,
   type Usage,
 } from "../llm/provider.ts";
@@ -17,11 +20,11 @@ import type { Database } from "../postgres/database.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
-import { rerankDocuments } from "./rerank_documents.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
-import { searchText } from "./search_text.ts";
+import { cutToTokens } from "../text/cut_to_tokens.ts";
+import { isFunctionWord, words } from "../text/words.ts";
 
 /** A named way from a question to an answer out of documents. */
 export interface Pipeline extends AccessObject {
@@ -327,4 +330,69 @@ function phraseOf(thrown: unknown): string {
     ? thrown
     : new ProviderError(isTimeout(thrown) ? "timeout" : "internal", "");
   return error.message;
+}
+
+/** A question with fewer meaningful words refers to earlier messages. */
+const leastOwnWords = 4;
+/** In tokens: enough to say what a question was about. */
+const longestPrevious = 100;
+/** In tokens: every model of embeddings takes as many, and what comes later says little that is new. */
+const longestSearch = 2_000;
+
+/**
+ * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question
+ * before it as well. No model is asked: that would cost as much as the answer.
+ */
+export function searchText(question: string, history: readonly Message[]): string {
+  const own = words(question).filter((word) => !isFunctionWord(word));
+  const previous = history.findLast(({ role }) => role === "user")?.content;
+  const text = previous === undefined || own.length >= leastOwnWords
+    ? question
+    : `${cutToTokens(previous, longestPrevious)}\n${question}`;
+  return cutToTokens(text, longestSearch);
+}
+
+/**
+ * Orders documents by a reranker's scores, the best first, and keeps `topK`. Where the reranker fails they stay as they
+ * were: the order suffers, the answer does not.
+ *
+ * @throws the signal's reason
+ */
+export async function rerankDocuments<Document extends { readonly content: string; readonly score: number }>(
+  reranker: RerankProvider,
+  request: {
+    readonly question: string;
+    readonly documents: readonly Document[];
+    readonly topK: number;
+    readonly span?: Span | undefined;
+    readonly onUsage?: OnUsage | undefined;
+    readonly signal: AbortSignal;
+    readonly logger: Logger;
+  },
+): Promise<{ readonly documents: readonly Document[]; readonly usage: Usage }> {
+  const { question, documents, topK, span, onUsage, signal, logger } = request;
+  if (documents.length === 0) return { documents, usage: noUsage };
+  try {
+    const { results, usage } = await reranker.rerank({
+      query: question,
+      documents: documents.map(({ content }) => content),
+      topK,
+      span,
+      onUsage,
+      signal,
+    });
+    const ordered = results.flatMap(({ index, score }) => {
+      const document = documents[index];
+      return document === undefined ? [] : [{ ...document, score }];
+    });
+    return { documents: ordered.slice(0, topK), usage };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    logger.warn("Reranking failed; the documents keep the order of the search", {
+      provider: reranker.name,
+      error,
+      detail: error.detail,
+    });
+    return { documents: documents.slice(0, topK), usage: noUsage };
+  }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { accountTools, builtinTools, connectionTools } from "../../src/tool_server/tools/tool_kinds.ts";
+import { accountTools, builtinTools, connectionTools } from "../../src/tool_server/builtin_kinds.ts";
 
 const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
 

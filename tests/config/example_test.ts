@@ -1,10 +1,10 @@
+import assert from "node:assert/strict";
 import { loadConfig } from "../../src/config/mod.ts";
 import { configSchema } from "../../src/config/schema/config_schema.ts";
 import { leafSchemas, writtenDefault } from "../../src/config/schema/schema_walk.ts";
-import { formatPath, valueAt } from "../../src/core/document/value_tree.ts";
 import { optionsFor } from "./load_options.ts";
-import assert from "node:assert/strict";
 import { parse } from "yaml";
+import { formatPath, valueAt } from "../../src/core/yaml/value_tree.ts";
 
 const example = await Deno.readTextFile(new URL("../../config.example.yaml", import.meta.url));
 const withDefaults = example.replaceAll(/^( *)#(?=[a-z-])/gm, "$1");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isPublicAddress } from "../../src/core/public_address.ts";
+import { isPublicAddress } from "../../src/http/public_document.ts";
 
 const cases: readonly (readonly [boolean, string])[] = [
   [true, "1.1.1.1"],

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { configSchema } from "../../src/config/schema/config_schema.ts";
 import { pathFields } from "../../src/config/schema/field_types.ts";
 import { leafSchemas, writtenSchema } from "../../src/config/schema/schema_walk.ts";
-import { formatPath, putValue, type ValueMap } from "../../src/core/document/value_tree.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
+import { formatPath, putValue, type ValueMap } from "../../src/core/yaml/value_tree.ts";
 
 const check = async (file: string, ...flags: string[]) => await runProgram(["-check-config", file, ...flags]);
 

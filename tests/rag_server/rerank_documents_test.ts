@@ -1,8 +1,8 @@
+import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import { noUsage, type RerankProvider } from "../../src/llm/provider.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
-import { rerankDocuments } from "../../src/rag_server/rerank_documents.ts";
-import assert from "node:assert/strict";
+import { rerankDocuments } from "../../src/rag_server/pipeline.ts";
 
 const documents = ["a", "b", "c"].map((content, at) => ({ content, score: 1 - at / 10 }));
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
-import { searchText } from "../../src/rag_server/search_text.ts";
 import assert from "node:assert/strict";
+import { searchText } from "../../src/rag_server/pipeline.ts";
 
 const history = [
   { role: "user", content: "How many days of leave do employees get?" },

@@ -8,10 +8,10 @@ import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_regis
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import { createDatabaseDirectory } from "../../src/tool_server/tools/databases/database_directory.ts";
-import { listDatabases } from "../../src/tool_server/tools/databases/list_databases.ts";
-import { logout } from "../../src/tool_server/tools/logout.ts";
 import { behindFront } from "../support/front.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
+import { listDatabases } from "../../src/tool_server/tools/databases/database_tools.ts";
+import { logout } from "../../src/tool_server/tools/caller_tools.ts";
 
 const alice = (...scopes: string[]): Principal => ({ kind: "session", id: "s1", username: "alice", scopes });
 const token: Principal = { kind: "token", id: "t1" };

@@ -1,5 +1,4 @@
 import { type Config, type PipelineConfig, writtenSetting } from "../../config/mod.ts";
-import type { SettingPath } from "../../core/document/value_tree.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -11,6 +10,7 @@ import { createRunningPipelines, type RunningPipelines } from "../../rag_server/
 import { waitBoundsOf } from "../open_databases.ts";
 import { logStartupWarnings } from "../startup_warnings.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
+import type { SettingPath } from "../../core/yaml/value_tree.ts";
 
 export interface ServePipelinesOptions {
   readonly config: Config;

@@ -1,11 +1,12 @@
+import process from "node:process";
 import { AppError } from "../../core/app_error.ts";
 import { isLoopback, type ListenAddress } from "../../core/address.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { createHostCheck } from "../../http/host_and_origin.ts";
 import { startListener } from "../../http/listener.ts";
-import { createMetricsPage } from "../../http/metrics_page.ts";
-import { watchProcess } from "./watch_process.ts";
+import type { MetricFamily } from "../../core/metrics/metric_family.ts";
+import { createMetricsText } from "../../http/metrics_text.ts";
 
 const graceMs = 1_000;
 
@@ -54,4 +55,58 @@ export async function serveMetrics({ address, metrics, version, logger }: {
       await listener.stop(graceMs, () => {});
     },
   };
+}
+
+const path = "/metrics";
+
+/** Serves metrics in Prometheus's text format, as they are at each request. */
+async function createMetricsPage(
+  families: readonly MetricFamily[],
+): Promise<{ answer(request: Request): Promise<Response> }> {
+  const text = await createMetricsText(families);
+  return {
+    async answer(request) {
+      if (new URL(request.url).pathname !== path) return new Response("Not Found\n", { status: 404 });
+      if (request.method !== "GET") {
+        return new Response("Method Not Allowed\n", { status: 405, headers: { allow: "GET, HEAD" } });
+      }
+      return new Response(await text.write(), { headers: { "content-type": text.contentType } });
+    },
+  };
+}
+
+/** How often the event loop is looked at; each look is one count. */
+const lookEveryMs = 200;
+
+/**
+ * Has the metrics tell of the process: its memory, its CPU time, what it was built from, and from now on, until it is
+ * disposed of, how late its event loop is.
+ */
+function watchProcess(metrics: ServerMetrics, version: string): Disposable {
+  const startedAt = (Date.now() - performance.now()) / 1_000;
+  metrics.startTime.collect(() => [{ labels: [], value: startedAt }]);
+  metrics.buildInfo.collect(() => [{ labels: [version, Deno.version.deno, Deno.version.v8], value: 1 }]);
+  metrics.cpu.collect(() => [{ labels: [], value: cpuSeconds() }]);
+  metrics.residentMemory.collect(() => [{ labels: [], value: Deno.memoryUsage().rss }]);
+  metrics.memory.collect(() => {
+    const { heapUsed, heapTotal, external } = Deno.memoryUsage();
+    return [
+      { labels: ["used"], value: heapUsed },
+      { labels: ["total"], value: heapTotal },
+      { labels: ["external"], value: external },
+    ];
+  });
+  let dueAt = performance.now() + lookEveryMs;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    metrics.loopDelay.observe(Math.max(0, now - dueAt));
+    dueAt = now + lookEveryMs;
+  }, lookEveryMs);
+  Deno.unrefTimer(timer);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000_000;
 }

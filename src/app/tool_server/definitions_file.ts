@@ -1,7 +1,5 @@
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
-import { type Fault, faultText } from "../../core/document/file_fault.ts";
-import { nearestName } from "../../core/document/near_name.ts";
 import { sizeText } from "../../core/size_text.ts";
 import { readRegularBytes } from "../../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../../core/files/watch_files.ts";
@@ -15,7 +13,9 @@ import {
 import { createSemanticModels } from "../../tool_server/questions/models/semantic_models.ts";
 import type { Knowledge } from "../../tool_server/questions/prompt_knowledge.ts";
 import { createVerifiedQuestions } from "../../tool_server/questions/verified/verified_questions.ts";
-import { builtinTools } from "../../tool_server/tools/tool_kinds.ts";
+import { builtinTools } from "../../tool_server/builtin_kinds.ts";
+import { nearestName } from "../../core/near_name.ts";
+import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
 
 interface DefinitionsOptions {
   readonly path: string;

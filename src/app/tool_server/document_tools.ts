@@ -3,16 +3,14 @@ import type { JsonObject } from "../../tool_server/content.ts";
 import { documentResources } from "../../tool_server/resources/document_resources.ts";
 import type { ResourceSource } from "../../tool_server/resources/resource.ts";
 import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
-import { askPipeline } from "../../tool_server/tools/documents/ask_pipeline.ts";
-import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
+import { askPipeline, searchKnowledgebase } from "../../tool_server/tools/documents/ask_pipeline.ts";
+import { type Embedding, generateEmbedding } from "../../tool_server/tools/documents/embedding.ts";
 import { fetchDocument } from "../../tool_server/tools/documents/fetch.ts";
-import { generateEmbedding } from "../../tool_server/tools/documents/generate_embedding.ts";
 import {
   createPipelineDirectory,
   type Pipelines,
 } from "../../tool_server/tools/documents/pipeline_directory.ts";
 import { searchDocuments } from "../../tool_server/tools/documents/search.ts";
-import { searchKnowledgebase } from "../../tool_server/tools/documents/search_knowledgebase.ts";
 import { similaritySearch } from "../../tool_server/tools/documents/similarity_search.ts";
 import type { Tool } from "../../tool_server/tools/tool.ts";
 

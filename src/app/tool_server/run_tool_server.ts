@@ -1,5 +1,4 @@
 import { type Config, offers, writtenSetting } from "../../config/mod.ts";
-import type { SettingPath } from "../../core/document/value_tree.ts";
 import type { Authenticator } from "../../identity/authenticator.ts";
 import type { Database } from "../../postgres/database.ts";
 import { resourceOf } from "../built_in_issuer.ts";
@@ -13,6 +12,7 @@ import { authenticationBy, demoPipelines, openIdentity, refusalCounter, type Run
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../startup_warnings.ts";
 import { tellServiceManager } from "../tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
+import type { SettingPath } from "../../core/yaml/value_tree.ts";
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 export async function runToolServer(

@@ -10,7 +10,7 @@ import type { Tracer } from "../../core/tracing.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import { createLateCheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
-import { createChanges } from "../../tool_server/changes.ts";
+import { type Changes, createChanges } from "../../tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../tool_server/definitions/offered_definitions.ts";
 import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
@@ -28,26 +28,34 @@ import {
 } from "../../tool_server/tools/databases/pgedge_databases.ts";
 import {
   createDatabaseDirectory,
+  type DatabaseDirectory,
   type DirectoryEntry,
 } from "../../tool_server/tools/databases/database_directory.ts";
-import { listDatabases } from "../../tool_server/tools/databases/list_databases.ts";
-import { selectDatabase } from "../../tool_server/tools/databases/select_database.ts";
 import { executeExplain } from "../../tool_server/tools/execute_explain.ts";
 import { findTools } from "../../tool_server/tools/find_tools.ts";
-import { forget } from "../../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../../tool_server/tools/get_schema_info.ts";
-import { logout } from "../../tool_server/tools/logout.ts";
 import { queryDatabase } from "../../tool_server/tools/query_database.ts";
 import { readResource } from "../../tool_server/tools/read_resource.ts";
-import { toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
 import { createRegistry, type RegistryOptions, type ToolRegistry } from "../../tool_server/tools/registry.ts";
-import { usage } from "../../tool_server/tools/usage.ts";
 import { viewOfTool, viewResource } from "../../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
-import { createBuiltinResources } from "./builtin_resources.ts";
 import type { DocumentsOptions } from "./document_tools.ts";
 import type { OpenDatabase } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
+import { toolsOffByDefault } from "../../tool_server/builtin_kinds.ts";
+import { listDatabases, selectDatabase } from "../../tool_server/tools/databases/database_tools.ts";
+import { forget, logout, usage } from "../../tool_server/tools/caller_tools.ts";
+import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
+import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
+import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
+import { schemaResource, tableResource } from "../../tool_server/resources/schema_resources.ts";
+import { createSchemaChanges } from "../../tool_server/resources/schema_changes.ts";
+import {
+  designSchema,
+  diagnoseQueryIssue,
+  exploreDatabase,
+  setupSemanticSearch,
+} from "../../tool_server/prompts/builtin_prompts.ts";
 
 interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
@@ -254,6 +262,41 @@ export function openHistory(
     [Symbol.dispose]() {
       clearInterval(timer);
       history[Symbol.dispose]();
+    },
+  };
+}
+
+/** The built-in resources and prompts over the databases, and the catalogs that they read from. */
+export function createBuiltinResources({ directory, changes, offers, scopesByTool, logger }: {
+  readonly directory: DatabaseDirectory;
+  readonly changes: Changes;
+  readonly offers: (part: "resources" | "prompts", name: string) => boolean;
+  /** A resource needs those of the tool that tells the same. */
+  readonly scopesByTool: Readonly<Record<string, readonly string[]>>;
+  readonly logger: Logger;
+}) {
+  const schemaChanges = createSchemaChanges({ directory, changes, now: Date.now, logger });
+  const { catalogs } = schemaChanges;
+  const completeNames = createCompleteNames({ directory, catalogs });
+  const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };
+  const ofDatabases = { directory, scopes: scopesByTool["list_databases"] };
+  return {
+    schemaChanges,
+    sources: [
+      databasesResource(ofDatabases),
+      systemInfoResource(ofDatabases),
+      schemaResource({ ...ofSchemas, catalogs }),
+      tableResource(ofSchemas),
+    ].filter(({ name }) => offers("resources", name)),
+    prompts(toolsOf: BuiltinPromptOptions["toolsOf"]) {
+      const tellsOfServer = offers("resources", "system_info");
+      const options = { directory, completeNames, toolsOf, tellsOfServer };
+      return [
+        exploreDatabase(options),
+        setupSemanticSearch(options),
+        diagnoseQueryIssue(options),
+        designSchema(options),
+      ].filter(({ name }) => offers("prompts", name));
     },
   };
 }

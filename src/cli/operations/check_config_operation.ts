@@ -1,4 +1,3 @@
-import { readYamlDocument } from "../../core/document/yaml_document.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { linesOf } from "../../doctor/file_checks.ts";
 import { AppError } from "../../core/app_error.ts";
@@ -11,6 +10,7 @@ import { unreadableFileWarnings } from "../../app/path_faults.ts";
 import { findStartFaults, nothingToRead, refuseEmptyFile } from "../../app/start_faults.ts";
 import { ConfigError, type Fault, faultText, loadConfig, type LoadOptions } from "../../config/mod.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
+import { readYamlDocument } from "../../core/yaml/yaml_document.ts";
 
 interface CheckedConfig {
   readonly path: string | undefined;

@@ -9,7 +9,6 @@ import { createLogger } from "../../core/logger.ts";
 import { readersCheck, unreachable } from "../../doctor/database_checks.ts";
 import { connect } from "../../postgres/connect/connect.ts";
 import { loginRefusal } from "../../postgres/connect/connect_error.ts";
-import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { runChecks } from "../../rag_server/checks/check.ts";
 import { askLine, askUnseen } from "../ask_at_terminal.ts";
 import type { Print } from "../output.ts";
@@ -19,6 +18,7 @@ import { configText, type InitialConfig, pasteLines } from "./initial_config.ts"
 import { ragOperation } from "./rag_operations.ts";
 import { setupRole } from "./role_operations.ts";
 import { addToken } from "./token_operations.ts";
+import { sslModes } from "../../postgres/connect/connection_kinds.ts";
 
 type Answers = Omit<InitialConfig, "http" | "password">;
 type Environment = Required<Pick<LoadOptions, "env" | "cwd">>;

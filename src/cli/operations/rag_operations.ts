@@ -16,7 +16,6 @@ import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { runChecks } from "../../rag_server/checks/check.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
-import { claimedCaller } from "./claimed_caller.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
 import { ingestOperation } from "./ingest_operation.ts";
@@ -24,6 +23,8 @@ import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 import { createProgress, type Progress } from "../progress_bar.ts";
 import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
+import { claimOf, parseClaims } from "../../core/claims.ts";
+import type { Principal } from "../../core/principal.ts";
 
 interface Context {
   readonly flags: ParsedFlags;
@@ -228,4 +229,16 @@ async function untilInterrupted<T>(operation: (signal: AbortSignal) => Promise<T
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
+}
+
+/**
+ * Whom `-claims` describes, as an identity provider or a proxy would; the claim `sub` is the caller's name.
+ *
+ * @param claimsText a JSON object
+ */
+function claimedCaller(claimsText: string): Principal {
+  const claims = parseClaims(claimsText) ?? {};
+  const subject = claimOf(claims, "sub");
+  const name = typeof subject === "string" && subject !== "" ? { account: subject } : {};
+  return { kind: "issuer", issuer: "-claims", subject: "", groups: [], claims, claimsText, ...name };
 }

@@ -6,10 +6,10 @@ import { createLogger } from "../../core/logger.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { unmatchedColumnWarnings } from "../../postgres/catalog/unmatched_columns.ts";
 import { readRelations } from "../../postgres/reader_role/readable_relations.ts";
-import { rightsOfRoles } from "../../postgres/reader_role/rights_of_roles.ts";
 import { setupSql } from "../../postgres/reader_role/setup_sql.ts";
-import { longestRoleBytes } from "../../postgres/role_limits.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
+import { longestRoleBytes } from "../../postgres/session_setting_kinds.ts";
+import { rightsOfRoles } from "../../postgres/reader_role/excess_rights.ts";
 
 /**
  * Prints the SQL that makes a role which may only read the configured databases. It reads their catalogs, and runs nothing.

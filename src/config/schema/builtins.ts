@@ -1,17 +1,17 @@
 import { z } from "zod";
+import { choice, section, toggle } from "./field_types.ts";
 import {
   accountTools,
+  builtinPrompts,
+  builtinResources,
   builtinTools,
   connectionSwitch,
   connectionTools,
   toolsOffByDefault,
-} from "../../tool_server/tools/tool_kinds.ts";
-import { builtinPrompts } from "../../tool_server/prompts/prompt_kinds.ts";
-import { builtinResources } from "../../tool_server/resources/resource_kinds.ts";
-import { type PlaceOf, settingAt } from "../../core/document/place.ts";
-import { nearestName } from "../../core/document/near_name.ts";
-import { isMap, valueAt, type ValueMap } from "../../core/document/value_tree.ts";
-import { choice, section, toggle } from "./field_types.ts";
+} from "../../tool_server/builtin_kinds.ts";
+import { nearestName } from "../../core/near_name.ts";
+import { type PlaceOf, settingAt } from "../../core/yaml/place.ts";
+import { isMap, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
 
 const switches = (what: string) =>
   z.record(z.string(), toggle(), { error: "expected a mapping of names to true or false" }).optional()

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
-import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import {
   callers,
   choice,
@@ -16,6 +14,7 @@ import {
   text,
 } from "./field_types.ts";
 import { databaseRowSecurity } from "./row_security.ts";
+import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 /** One server of several, tried in order. */
 export const hostEntry = section({

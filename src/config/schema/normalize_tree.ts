@@ -1,8 +1,8 @@
-import { isMap, type SettingPath, type ValueMap } from "../../core/document/value_tree.ts";
 import { emptyLists, pathFields, toggleFromText } from "./field_types.ts";
 import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
+import { isMap, type SettingPath, type ValueMap } from "../../core/yaml/value_tree.ts";
 
 interface NormalizeOptions {
   /** What relative paths are relative to. */

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { parseListenAddress } from "../../core/address.ts";
-import type { YamlDocument } from "../../core/document/yaml_document.ts";
 import type { Fault } from "../fault.ts";
+import { host, integer } from "./field_types.ts";
+import { isEmpty } from "./normalize_tree.ts";
 import {
   formatPath,
   isMap,
@@ -9,9 +10,8 @@ import {
   settingsOf,
   valueAt,
   type ValueMap,
-} from "../../core/document/value_tree.ts";
-import { host, integer } from "./field_types.ts";
-import { isEmpty } from "./normalize_tree.ts";
+} from "../../core/yaml/value_tree.ts";
+import type { YamlDocument } from "../../core/yaml/yaml_document.ts";
 
 /**
  * pgEdge's two servers name the settings of a connection and of a listener differently. Postern has one name for each,

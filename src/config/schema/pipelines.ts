@@ -1,7 +1,5 @@
 import { z } from "zod";
 import { rerankKinds } from "../../llm/provider_kinds.ts";
-import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
-import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
 import {
   callers,
@@ -25,6 +23,7 @@ import {
 import { hostEntry } from "./databases.ts";
 import { pipelineRowSecurity } from "./row_security.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
+import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 const pipelineDatabase = section({
   host: host().optional().describe("Host name, IP address, or folder of a Unix socket"),

@@ -1,18 +1,11 @@
 import { redactText } from "../../core/redact.ts";
 import type { Fault } from "../fault.ts";
-import { nearestName } from "../../core/document/near_name.ts";
-import {
-  formatPath,
-  isMap,
-  type SettingPath,
-  valueAt,
-  type ValueMap,
-} from "../../core/document/value_tree.ts";
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
-import { misplacedKeys } from "./misplaced_keys.ts";
 import { leafSchemas, schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
+import { nearestName } from "../../core/near_name.ts";
+import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
 
 /** Where a value was written: its place in the file, or the variable or flag that gave it. */
 export type Origin = Partial<Pick<Fault, "path" | "line" | "column" | "variable" | "flag">>;
@@ -116,3 +109,27 @@ function shown(value: unknown): string {
   const text = redactText(JSON.stringify(value));
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
+
+const ofDefinitions = "definitions stand in a file of their own, which custom_definitions_path names";
+
+/**
+ * Keys by where somebody writes them who knows them from the other listener or from another of Postern's files, with what
+ * to write instead.
+ */
+const misplacedKeys: Readonly<Record<string, string>> = {
+  "server.auth.oauth":
+    "the tool server has the authorization server: http.auth.oauth. The RAG server takes its tokens where both run in " +
+    "one process (server.auth.methods.oauth), and those of an issuer elsewhere with server.auth.identity_provider",
+  "server.enabled": "the flag -rag starts the RAG server",
+  "server.allowed_origins": "on the RAG server it is server.cors.allowed_origins",
+  "server.tls.chain_file":
+    "on the RAG server the chain stands in server.tls.cert_file, behind the certificate",
+  "http.cors": "on the tool server it is http.allowed_origins",
+  "tokens": "API tokens stand in a file of their own, which http.auth.token_file names",
+  "users": "users stand in a file of their own, which http.auth.user_file names",
+  "tools": `${ofDefinitions}. Built-in tools: builtins.tools`,
+  "prompts": `${ofDefinitions}. Built-in prompts: builtins.prompts`,
+  "resources": `${ofDefinitions}. Built-in resources: builtins.resources`,
+  "questions": ofDefinitions,
+  "models": ofDefinitions,
+};

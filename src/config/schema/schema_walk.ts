@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isMap, type SettingPath } from "../../core/document/value_tree.ts";
 import { pathFields } from "./field_types.ts";
+import { isMap, type SettingPath } from "../../core/yaml/value_tree.ts";
 
 type Schema = z.core.$ZodType;
 

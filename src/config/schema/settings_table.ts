@@ -1,5 +1,4 @@
 import { variableOf } from "../environment_variables.ts";
-import { formatPath, type SettingPath } from "../../core/document/value_tree.ts";
 import { parseListenAddress } from "../../core/address.ts";
 import { aliases } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
@@ -12,6 +11,7 @@ import {
   writtenSchema,
 } from "./schema_walk.ts";
 import { z } from "zod";
+import { formatPath, type SettingPath } from "../../core/yaml/value_tree.ts";
 
 /** A setting that one text can give: by its environment variable, and by a flag where the flag table has one. */
 export interface Setting {

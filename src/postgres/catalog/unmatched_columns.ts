@@ -1,8 +1,8 @@
-import { didYouMean } from "../../core/document/near_name.ts";
 import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../database.ts";
 import { createColumnPatterns } from "./private_columns.ts";
+import { didYouMean } from "../../core/near_name.ts";
 
 /** One row for each table and view that a reader may be shown: schema, name, and its columns as JSON. */
 const columnsQuery = `

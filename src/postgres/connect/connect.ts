@@ -5,9 +5,9 @@ import { type Connection, login } from "../connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
 import { type AttemptError, attemptError, cannotConnectNow, connectError } from "./connect_error.ts";
 import { readPasswords } from "./passwords.ts";
-import { type SessionKind, sessionPasses } from "./session_kinds.ts";
 import { loadTlsSettings, type TlsSettings } from "./tls.ts";
 import { type ConnectResult, resolveHost, tryAddress } from "./try_address.ts";
+import { type SessionKind, sessionPasses } from "./connection_kinds.ts";
 
 interface ConnectContext {
   readonly signal: AbortSignal;

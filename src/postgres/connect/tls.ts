@@ -8,7 +8,7 @@ import { isOpenToOthers } from "../../core/files/file_access.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { type Verification, verificationFor } from "./ssl_kinds.ts";
+import { type Verification, verificationFor } from "./connection_kinds.ts";
 
 /** An error of the TLS layer, as opposed to one of the network or of the login. */
 export class TlsError extends Error {

@@ -8,9 +8,8 @@ import { type Connection, login } from "../connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
 import { type AttemptError, attemptError } from "./connect_error.ts";
 import { startSettings } from "../start_settings.ts";
-import { type SessionKind, sessionMismatch } from "./session_kinds.ts";
-import { type Encryption, encryptionPlan } from "./ssl_kinds.ts";
 import { nameInRefusal, startTls, TlsError, type TlsSettings } from "./tls.ts";
+import { type Encryption, encryptionPlan, type SessionKind, sessionMismatch } from "./connection_kinds.ts";
 
 export type ConnectResult =
   | { readonly connection: Connection }

@@ -6,7 +6,6 @@ import { callerKey, type Principal, principalKey } from "../../core/principal.ts
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
-import { createLongWaitLog } from "./long_wait_log.ts";
 import {
   type BorrowedConnection,
   type ConnectionCounts,
@@ -19,7 +18,7 @@ import { probeServer } from "./probe_server.ts";
 import { createServerCapacities, isShortage } from "./server_capacity.ts";
 import { closeLongestIdle, createSpareConnections } from "./spare_connections.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
-import { hasAllPlaces, stuckRefusal } from "./stuck_refusal.ts";
+import { createLongWaitLog, hasAllPlaces, stuckRefusal } from "./long_waits.ts";
 
 /**
  * Connections that are kept per principal and database, never handed to another principal.

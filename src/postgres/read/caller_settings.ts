@@ -2,9 +2,8 @@ import { Buffer } from "node:buffer";
 import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { longestRoleBytes } from "../role_limits.ts";
-import { isFilledIn, placeholder } from "./session_setting_kinds.ts";
 import { UntoldCallerError } from "./untold_caller.ts";
+import { isFilledIn, longestRoleBytes, placeholder } from "../session_setting_kinds.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,

@@ -1,9 +1,12 @@
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
-import { type ReadableRelation, readOwn } from "./readable_relations.ts";
+import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
+import type { ColumnRefusal } from "../catalog/private_columns.ts";
+import { type CallerSettingFault, callerSettingFaults } from "../caller_setting_faults.ts";
+import type { DatabaseOptions } from "../database_options.ts";
 
 /** Something that a role may do and a reader need not, with what takes it away. */
-export interface ExcessRight {
+interface ExcessRight {
   readonly right: string;
   /** SQL for a person to run, or what to do. */
   readonly remedy: string;
@@ -149,7 +152,7 @@ interface Looked {
  * What a role may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
  * @throws {AppError} as `readRelations` does
  */
-export async function findExcessRights(
+async function findExcessRights(
   database: Database,
   { relations, callersRole, neededRoles, signal }: Looked,
 ): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
@@ -215,4 +218,41 @@ function readableSecrets(relation: ReadableRelation, role: string): ExcessRight[
       remedy: revoke,
     }))),
   ];
+}
+
+/** What one of the roles that read a database may do beyond reading. */
+interface RightsOfRole {
+  readonly role: string;
+  readonly excess: readonly ExcessRight[];
+}
+
+/**
+ * Looks at the role of a database, which comes first, and at those that callers read as.
+ *
+ * @throws {AppError} `unavailable` where the database cannot be reached, `upstream` where it refuses
+ */
+export async function rightsOfRoles(
+  database: Database,
+  options: Pick<DatabaseOptions, "allowedRoles" | "roleFromUser" | "sessionSettings">,
+  isExcluded: ColumnRefusal,
+  signal: AbortSignal,
+): Promise<{ readonly roles: readonly RightsOfRole[]; readonly faults: readonly CallerSettingFault[] }> {
+  const faults = await callerSettingFaults(database, options, signal);
+  const missing = faults.map(({ path: [section, at] }) => section === "allowed_roles" ? at : undefined);
+  // which names callers have is not known: each role that the login may take may be one, but no built-in role
+  const callersRoles = options.roleFromUser
+    ? (await rolesOf(database, signal)).filter((role) => !role.startsWith("pg_"))
+    : (options.allowedRoles ?? []).filter((_, at) => !missing.includes(at));
+  const roles: RightsOfRole[] = [];
+  for (const callersRole of [undefined, ...callersRoles]) {
+    const relations = await readRelations(database, isExcluded, signal, callersRole);
+    const found = await findExcessRights(database, {
+      relations,
+      ...(callersRole !== undefined && { callersRole }),
+      neededRoles: callersRole === undefined ? callersRoles : [],
+      signal,
+    });
+    roles.push(found);
+  }
+  return { roles, faults };
 }

@@ -4,8 +4,9 @@ import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 import { findExcess, readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
 import type { Login } from "../../identity/login.ts";
-import { jsonReply } from "./json_reply.ts";
+import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
+import type { Principal } from "../../core/principal.ts";
 
 export const loginRequest = z.object({
   username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),
@@ -74,4 +75,32 @@ function readCredentials(
   if (data !== undefined) return { credentials: data };
   const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
   return invalid(faults.join("; "));
+}
+
+/** A session that its user ended. */
+export interface LogoutReport {
+  readonly session: Extract<Principal, { kind: "session" }>;
+  /** The client's. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+export const notASession: RagError = {
+  code: "INVALID_REQUEST",
+  message: "the token: expected that of a user's session; an API token is removed by an administrator",
+};
+
+/** `POST /v1/logout`: ends the session that asks for it, as the tool `logout` does. */
+export function createLogoutEndpoint({ endSession, onLogout }: {
+  readonly endSession: (id: string) => void;
+  readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
+}): (
+  caller: { readonly principal: Principal; readonly address: string; readonly requestId: string },
+) => Promise<Response> {
+  return async ({ principal, address, requestId }) => {
+    if (principal.kind !== "session") return errorReply(notASession);
+    endSession(principal.id);
+    await onLogout?.({ session: principal, address, requestId });
+    return noContent();
+  };
 }

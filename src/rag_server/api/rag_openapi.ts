@@ -1,8 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
-import { loginReply, loginRequest } from "./login_endpoint.ts";
-import { notASession } from "./logout_endpoint.ts";
+import { loginReply, loginRequest, notASession } from "./login_endpoint.ts";
 import {
   bodyError,
   databaseError,

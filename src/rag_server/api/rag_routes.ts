@@ -16,7 +16,7 @@ import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
-import { createLoginEndpoint } from "./login_endpoint.ts";
+import { createLoginEndpoint, createLogoutEndpoint, type LogoutReport } from "./login_endpoint.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import {
   errorReply,
@@ -28,7 +28,6 @@ import {
   scopeError,
   unauthorizedError,
 } from "./rag_errors.ts";
-import { createLogoutEndpoint, type LogoutReport } from "./logout_endpoint.ts";
 import { ragOpenApi } from "./rag_openapi.ts";
 import type {
   HealthReply,

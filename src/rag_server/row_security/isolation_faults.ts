@@ -6,13 +6,11 @@ import {
 import type { Database } from "../../postgres/database.ts";
 import type { CallerOptions } from "../../postgres/read/caller_settings.ts";
 import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
-import { arrayText } from "../../postgres/sql_text.ts";
+import { arrayText, quoteIfNeeded, quoteLiteral } from "../../postgres/sql_text.ts";
 import { readJson, readRows } from "../checks/check.ts";
 import { findRelation } from "../search/document_table.ts";
-import { policyCondition } from "./policy_condition.ts";
-import { type FunctionFacts, functionFactsSql, functionFault } from "./function_faults.ts";
 import type { IsolationFault } from "./isolation_fault.ts";
-import { isBuiltIn, reachSql } from "./reach_sql.ts";
+import { hasOwnSettings, hasParsedBody, isBuiltIn, isSupplied, reachSql } from "./reach_sql.ts";
 
 /** The roles that are looked at. */
 export interface LookedAtRoles {
@@ -227,6 +225,24 @@ const hasPolicy = (role: string, ofEveryone = true) =>
       AND EXISTS (SELECT FROM unnest(p.polroles) r
         WHERE CASE WHEN r = 0 THEN ${ofEveryone} ELSE pg_has_role(${role}, r, 'USAGE') END))`;
 
+/** The {@linkcode FunctionFacts} of `reach`: SQL for JSON. $7: names of supplied functions that a policy does not hold. */
+const functionFactsSql = `(SELECT coalesce(json_agg(DISTINCT jsonb_build_object('name', f.name,
+      'holder', format('%I.%I', hn.nspname, h.relname), 'isView', h.relkind = 'v', 'why', f.why)), '[]')
+    FROM (
+      SELECT r.holder,
+        format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) AS name,
+        CASE WHEN p.prosecdef THEN 'definer'
+          WHEN ${isSupplied("'pg_proc'", "p.oid")} THEN CASE WHEN p.proname = ANY($7::text[])
+            -- with three arguments it runs none of them
+            AND NOT (p.proname = 'ts_rewrite' AND p.pronargs = 3 AND ${isBuiltIn("p.oid")}) THEN 'text' END
+          WHEN p.prokind = 'a' THEN NULL
+          WHEN NOT ${hasParsedBody} THEN 'opaque'
+          WHEN ${hasOwnSettings} THEN 'settings' END AS why
+      FROM reach r JOIN pg_proc p ON r.class = 'function' AND p.oid = r.oid
+      JOIN pg_namespace n ON n.oid = p.pronamespace
+    ) f JOIN pg_class h ON h.oid = f.holder JOIN pg_namespace hn ON hn.oid = h.relnamespace
+    WHERE f.why IS NOT NULL)`;
+
 /**
  * Reads of a relation, $1, with roles: those named in $2, the login where $4, all that it may take where $5. Those in $3 read,
  * or the login where $6. A view reads with its owner's rights what is below it, unless it is security_invoker; a view below
@@ -271,3 +287,58 @@ SELECT json_build_object(
   isBuiltIn("c.oid")
 } AND NOT has_table_privilege('public', c.oid, 'SELECT')),
   'functions', ${functionFactsSql})`;
+
+/** What a policy could ask, as SQL: by what tells the database who asks, and columns that are a guess. */
+export function policyCondition({ sessionSettings }: Pick<CallerOptions, "sessionSettings">): string {
+  const settings = Object.entries(sessionSettings);
+  const value = (name: string) => `nullif(current_setting(${quoteLiteral(name)}, true), '')`;
+  for (const [name, template] of settings) {
+    const claim = /\{claim:([^{}]+)\}/.exec(template)?.[1];
+    if (claim !== undefined) return `${quoteIfNeeded(claim)} = ${value(name)}`;
+  }
+  const claims = settings.find(([, template]) => template.includes("{claims}"));
+  if (claims !== undefined) return `tenant = ${value(claims[0])}::json ->> 'tenant'`;
+  const username = settings.find(([, template]) => template.includes("{username}"));
+  return username === undefined ? "owner = current_user" : `owner = ${value(username[0])}`;
+}
+
+/** A function that a read may run, and that could show what no policy filters. Names are quoted for SQL. */
+interface FunctionFacts {
+  readonly name: string;
+  /** The relation in whose definition it stands, or a function below it. */
+  readonly holder: string;
+  readonly isView: boolean;
+  readonly why: "definer" | "text" | "settings" | "opaque";
+}
+
+/**
+ * What a function may show cannot be told from its volatility, which is a claim, nor from its language. So one that a
+ * user made counts as harmless only where PostgreSQL has parsed its body, and so recorded what that reads.
+ */
+function functionFault({ name, holder, isView, why }: FunctionFacts): IsolationFault {
+  const runs = `${isView ? "view" : "table"} ${holder} runs ${name}`;
+  const leaveOut = isView ? "Leave it out of the view" : "Give the column another type";
+  switch (why) {
+    case "definer":
+      return {
+        message: `${runs}, which reads with the rights of its owner`,
+        remedy: `ALTER FUNCTION ${name} SECURITY INVOKER;`,
+      };
+    case "text":
+      return {
+        message: `${runs}, which may read what no policy filters, or change what a policy asks`,
+        remedy: `-- ${leaveOut}`,
+      };
+    case "settings":
+      return {
+        message: `${runs}, which has settings of its own, and a policy may ask them`,
+        remedy: `ALTER FUNCTION ${name} RESET ALL;`,
+      };
+    case "opaque":
+      return {
+        message: `${runs}, and PostgreSQL does not know what that reads`,
+        remedy:
+          `-- ${leaveOut}; or write the function in SQL with a parsed body: RETURN …, or BEGIN ATOMIC … END`,
+      };
+  }
+}

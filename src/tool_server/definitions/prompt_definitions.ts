@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { Fault } from "../../core/document/file_fault.ts";
 import type { PromptContent } from "../content.ts";
 import type { Prompt, PromptMessage } from "../prompts/prompt.ts";
-import { builtinPrompts } from "../prompts/prompt_kinds.ts";
 import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
 import { availableToUsers, prose } from "./tool_definitions.ts";
+import { builtinPrompts } from "../builtin_kinds.ts";
+import type { Fault } from "../../core/yaml/file_fault.ts";
 
 const content = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string().min(1) }),

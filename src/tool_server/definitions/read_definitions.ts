@@ -1,5 +1,3 @@
-import { type Fault, faultText } from "../../core/document/file_fault.ts";
-import { isMap } from "../../core/document/value_tree.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { DefinitionChecks } from "./check_sql.ts";
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
@@ -9,6 +7,8 @@ import { readPrompts } from "./prompt_definitions.ts";
 import { readResources, type ResourceDefinition } from "./resource_definitions.ts";
 import { readSections } from "./sections.ts";
 import { readTools, type ToolDefinition } from "./tool_definitions.ts";
+import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** What a definitions file defines, without what has a fault. */
 export interface ReadDefinitions {

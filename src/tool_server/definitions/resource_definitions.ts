@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Fault } from "../../core/document/file_fault.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
 import { availableToUsers, maxRows, statement } from "./tool_definitions.ts";
+import type { Fault } from "../../core/yaml/file_fault.ts";
 
 const described = {
   uri: z.string().max(1_000).regex(

@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import type { Fault } from "../../core/document/file_fault.ts";
-import { nearestName } from "../../core/document/near_name.ts";
-import type { PlaceOf } from "../../core/document/place.ts";
-import { formatPath, isMap, type SettingPath, valueAt } from "../../core/document/value_tree.ts";
+import { nearestName } from "../../core/near_name.ts";
+import type { Fault } from "../../core/yaml/file_fault.ts";
+import type { PlaceOf } from "../../core/yaml/place.ts";
+import { formatPath, isMap, type SettingPath, valueAt } from "../../core/yaml/value_tree.ts";
 
 /** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */
 type Sections = Readonly<Record<SectionName, Section>>;
@@ -15,7 +15,7 @@ type SectionName = typeof sectionNames[number];
  * one leaves the others as they are.
  */
 export async function readSections(text: string): Promise<{ sections?: Sections; faults: Fault[] }> {
-  const { readYamlDocument } = await import("../../core/document/yaml_document.ts");
+  const { readYamlDocument } = await import("../../core/yaml/yaml_document.ts");
   const { document, faults } = readYamlDocument(text);
   if (document === undefined) return { faults };
   const { tree, place } = document;

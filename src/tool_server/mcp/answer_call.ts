@@ -2,13 +2,13 @@ import type { Calls } from "../../calls/calls.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
-import { isMap } from "../../core/document/value_tree.ts";
 import type { Span, Tracer } from "../../core/tracing.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
 import type { Registry } from "../tools/registry.ts";
 import { cancelledResult, type ToolResult, type ToolRun } from "../tools/tool.ts";
 import { type Fingerprint, type Params, reportCall } from "./call_report.ts";
 import type { Tasks, TaskView } from "./tasks.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** What calls need. */
 export interface CallOptions {

@@ -1,11 +1,11 @@
 import type { CallEnd, CallLine, CallReport } from "../../calls/calls.ts";
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
-import { isMap } from "../../core/document/value_tree.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import { callError } from "../tools/registry.ts";
 import type { ToolRun } from "../tools/tool.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** Of a statement: equal for equal statements, and undefined for what is none. */
 export type Fingerprint = (

@@ -1,6 +1,5 @@
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
-import { isMap } from "../../core/document/value_tree.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
@@ -11,6 +10,7 @@ import { instructionsFor } from "./instructions.ts";
 import { createMethods, type McpOptions, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 interface JsonRpcError {
   readonly code: number;

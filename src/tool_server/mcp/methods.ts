@@ -1,5 +1,4 @@
 import { AppError } from "../../core/app_error.ts";
-import { isMap } from "../../core/document/value_tree.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Changes } from "../changes.ts";
@@ -10,6 +9,7 @@ import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
 import type { CallOptions } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import { type Page, pageOf } from "./list_pages.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** How the server names itself to MCP clients. */
 export interface ServerInfo {

@@ -1,12 +1,11 @@
 import { AppError } from "../../core/app_error.ts";
-import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
 import type { CompleteNames } from "../resources/complete_names.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
-import type { BuiltinTool } from "../tools/tool_kinds.ts";
 import type { Prompt, PromptArgument } from "./prompt.ts";
-import type { builtinPrompts } from "./prompt_kinds.ts";
+import type { builtinPrompts, BuiltinTool } from "../builtin_kinds.ts";
+import { didYouMean } from "../../core/near_name.ts";
 
 export interface BuiltinPromptOptions {
   readonly directory: DatabaseDirectory;

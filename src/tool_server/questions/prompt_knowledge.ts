@@ -2,8 +2,12 @@ import type { Principal } from "../../core/principal.ts";
 import type { CatalogTable } from "../../postgres/catalog/catalog.ts";
 import type { Database } from "../../postgres/database.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { modelText } from "./models/models_text.ts";
-import { type FittingModel, fittingModels, type SemanticModels } from "./models/semantic_models.ts";
+import {
+  type FittingModel,
+  fittingModels,
+  modelText,
+  type SemanticModels,
+} from "./models/semantic_models.ts";
 import type { VerifiedQuestion, VerifiedQuestions } from "./verified/verified_questions.ts";
 
 /** What an administrator wrote down about the databases. */

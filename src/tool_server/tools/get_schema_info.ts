@@ -2,8 +2,12 @@ import { z } from "zod";
 import { type CatalogColumn, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
-import { modelLine, modelText } from "../questions/models/models_text.ts";
-import type { SemanticModels, VisibleModel } from "../questions/models/semantic_models.ts";
+import {
+  modelLine,
+  modelText,
+  type SemanticModels,
+  type VisibleModel,
+} from "../questions/models/semantic_models.ts";
 import { linkToTable } from "../resources/resource_address.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isMap } from "../../core/document/value_tree.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** A JSON Schema, of the dialect 2020-12. */
 export interface JsonSchema {

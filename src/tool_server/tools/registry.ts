@@ -1,5 +1,4 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
-import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
 import {
   type Access,
@@ -17,6 +16,7 @@ import {
   type ToolDescription,
   type ToolRun,
 } from "./tool.ts";
+import { didYouMean } from "../../core/near_name.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {

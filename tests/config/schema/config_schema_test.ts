@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { configJsonSchema } from "../../../src/config/mod.ts";
-import { valueAt } from "../../../src/core/document/value_tree.ts";
+import { valueAt } from "../../../src/core/yaml/value_tree.ts";
 
 Deno.test("configJsonSchema() describes the file as it is written", () => {
   const schema: unknown = JSON.parse(JSON.stringify(configJsonSchema()));

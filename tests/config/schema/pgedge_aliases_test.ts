@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { parseFlags } from "../../../src/cli/parse_flags.ts";
 import { ConfigError, configJsonSchema, faultText, loadConfig } from "../../../src/config/mod.ts";
 import { aliases } from "../../../src/config/schema/pgedge_aliases.ts";
-import { valueAt } from "../../../src/core/document/value_tree.ts";
 import { optionsFor } from "../load_options.ts";
+import { valueAt } from "../../../src/core/yaml/value_tree.ts";
 
 const pipeline = (database: string) =>
   `pipelines: [{ name: p, database: { database: d, ${database} }, tables: [{ table: t, text_column: a, ` +

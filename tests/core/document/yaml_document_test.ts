@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { stringify } from "yaml";
 import { configSchema } from "../../../src/config/schema/config_schema.ts";
 import { ConfigError, faultText, loadConfig } from "../../../src/config/mod.ts";
-import { readYamlDocument } from "../../../src/core/document/yaml_document.ts";
 import { leafSchemas } from "../../../src/config/schema/schema_walk.ts";
 import { optionsFor } from "../../config/load_options.ts";
+import { readYamlDocument } from "../../../src/core/yaml/yaml_document.ts";
 
 Deno.test("readYamlDocument() says where values and keys are written", () => {
   const { document } = readYamlDocument(

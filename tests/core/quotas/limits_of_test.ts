@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { limitsOf } from "../../../src/core/quotas/limits_of.ts";
+import { limitsOf } from "../../../src/core/quotas/quotas.ts";
 
 const issuer = "https://login.example.com";
 const carol = (...groups: string[]): Principal => ({ kind: "issuer", issuer, subject: "u-17", groups });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import type { LimitRules } from "../../../src/core/quotas/limits_of.ts";
 import { createUsageCounts } from "../../../src/core/quotas/usage_counts.ts";
-import { createQuotas } from "../../../src/core/quotas/quotas.ts";
+import { createQuotas, type LimitRules } from "../../../src/core/quotas/quotas.ts";
 
 const alice: Principal = { kind: "session", id: "s1", username: "alice" };
 const token: Principal = { kind: "token", id: "token-173" };

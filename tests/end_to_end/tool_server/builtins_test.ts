@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { builtinTools } from "../../../src/tool_server/tools/tool_kinds.ts";
 import { logIn, writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder, startConfiguredServer } from "../../support/configured_server.ts";
 import { commandLine, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
+import { builtinTools } from "../../../src/tool_server/builtin_kinds.ts";
 
 const off = ["execute_explain", "count_rows"];
 const config =

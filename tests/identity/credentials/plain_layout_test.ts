@@ -6,7 +6,7 @@ import {
   parseCredentialText,
   readEntries,
 } from "../../../src/identity/credentials/yaml_entries.ts";
-import { readPlainLayout } from "../../../src/identity/credentials/plain_layout.ts";
+import { readPlainLayout } from "../../../src/identity/credentials/entries.ts";
 
 const plainText = `# accounts of staging
 

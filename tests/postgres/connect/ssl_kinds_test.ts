@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
-import type { SslMode } from "../../../src/postgres/connect/ssl_kinds.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { databaseOptions } from "../../support/database_options.ts";
@@ -14,6 +13,7 @@ import {
 } from "../../support/postgres_cluster.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { testWithPrograms } from "../../support/programs.ts";
+import type { SslMode } from "../../../src/postgres/connect/connection_kinds.ts";
 
 const forever = new AbortController().signal;
 const modes: SslMode[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];

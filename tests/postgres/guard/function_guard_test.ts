@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { isHarmless } from "../../../src/postgres/guard/harmless_functions.ts";
 import { whyRefused } from "../../../src/postgres/guard/refused_functions.ts";
-import { createFunctionGuard, type LookUp } from "../../../src/postgres/guard/function_guard.ts";
+import { createFunctionGuard, isHarmless, type LookUp } from "../../../src/postgres/guard/function_guard.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import {
   createTestDatabase,

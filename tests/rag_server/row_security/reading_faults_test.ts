@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { policyCondition } from "../../../src/rag_server/row_security/policy_condition.ts";
-import { readingFaults } from "../../../src/rag_server/row_security/reading_faults.ts";
 import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
+import { readingFaults } from "../../../src/rag_server/checks/row_security_check.ts";
+import { policyCondition } from "../../../src/rag_server/row_security/isolation_faults.ts";
 
 const { signal } = new AbortController();
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
-import { faultText } from "../../../src/core/document/file_fault.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { readDefinitions } from "../../../src/tool_server/definitions/read_definitions.ts";
+import { faultText } from "../../../src/core/yaml/file_fault.ts";
 
 const signal = new AbortController().signal;
 

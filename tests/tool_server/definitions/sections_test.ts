@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { faultText } from "../../../src/core/document/file_fault.ts";
 import { readEntries, readSections } from "../../../src/tool_server/definitions/sections.ts";
+import { faultText } from "../../../src/core/yaml/file_fault.ts";
 
 const entry = z.strictObject({
   name: z.string(),

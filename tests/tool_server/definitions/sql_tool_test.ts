@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readInputSchema } from "../../../src/tool_server/definitions/input_schema.ts";
-import { parameterText, sqlTool } from "../../../src/tool_server/definitions/sql_tool.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { callTool, createToolFixture, type ToolFixture } from "../../support/tool_fixture.ts";
+import { parameterText, sqlTool } from "../../../src/tool_server/definitions/offered_definitions.ts";
+import { readInputSchema } from "../../../src/tool_server/definitions/tool_definitions.ts";
 
 function toolOf(
   { directory }: ToolFixture,

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createChanges } from "../../../src/tool_server/changes.ts";
-import { createBuiltinResources } from "../../../src/app/tool_server/builtin_resources.ts";
-import { builtinPrompts } from "../../../src/tool_server/prompts/prompt_kinds.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
-import { builtinTools } from "../../../src/tool_server/tools/tool_kinds.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { createToolFixture } from "../../support/tool_fixture.ts";
 import { contextOf, local, user } from "../resources/resource_fixture.ts";
+import { builtinPrompts, builtinTools } from "../../../src/tool_server/builtin_kinds.ts";
+import { createBuiltinResources } from "../../../src/app/tool_server/tool_server.ts";
 
 const required: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "explore-database": {},

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createMemoryHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
-import { forget } from "../../../src/tool_server/tools/forget.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { callTool } from "../../support/tool_fixture.ts";
+import { forget } from "../../../src/tool_server/tools/caller_tools.ts";
 
 const alice: Principal = { kind: "session", id: "s1", username: "alice" };
 const aliceAgain: Principal = { kind: "session", id: "s2", username: "alice" };

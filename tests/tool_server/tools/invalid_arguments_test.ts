@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { invalidArguments } from "../../../src/tool_server/tools/invalid_arguments.ts";
+import { invalidArguments } from "../../../src/tool_server/tools/tool.ts";
 
 const schema = z.strictObject({
   query: z.string(),

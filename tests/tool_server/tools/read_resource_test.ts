@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { getSchemaInfo } from "../../../src/tool_server/tools/get_schema_info.ts";
-import { listDatabases } from "../../../src/tool_server/tools/databases/list_databases.ts";
 import { readResource } from "../../../src/tool_server/tools/read_resource.ts";
 import type { Tool } from "../../../src/tool_server/tools/tool.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { callTool, createToolFixture } from "../../support/tool_fixture.ts";
 import { contextOf, createResourceFixture, local, user } from "../resources/resource_fixture.ts";
+import { listDatabases } from "../../../src/tool_server/tools/databases/database_tools.ts";
 
 testWithPostgres("read_resource reads what resources/read reads, by the caller's rights", async () => {
   await using database = await createTestDatabase();

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { countRows } from "../../../src/tool_server/tools/count_rows.ts";
 import { executeExplain } from "../../../src/tool_server/tools/execute_explain.ts";
 import { getSchemaInfo } from "../../../src/tool_server/tools/get_schema_info.ts";
-import { listDatabases } from "../../../src/tool_server/tools/databases/list_databases.ts";
 import { queryDatabase } from "../../../src/tool_server/tools/query_database.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { callTool, createToolFixture } from "../../support/tool_fixture.ts";
 import { librarySchema } from "./library_schema.ts";
+import { listDatabases } from "../../../src/tool_server/tools/databases/database_tools.ts";
 
 testWithPostgres(
   "structured results name, before anything else, the fields that hold what others wrote",

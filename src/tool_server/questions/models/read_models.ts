@@ -1,6 +1,4 @@
 import { z } from "zod";
-import type { Fault } from "../../../core/document/file_fault.ts";
-import type { SettingPath } from "../../../core/document/value_tree.ts";
 import type { StatementNames } from "../../../postgres/guard/statement_names.ts";
 import { placeOf } from "../../../postgres/read/statement_error.ts";
 import {
@@ -10,6 +8,8 @@ import {
   whyNoDatabase,
 } from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
+import type { Fault } from "../../../core/yaml/file_fault.ts";
+import type { SettingPath } from "../../../core/yaml/value_tree.ts";
 
 const name = z.string().regex(
   /^[\p{L}_][\p{L}\p{N}_ ]*$/u,

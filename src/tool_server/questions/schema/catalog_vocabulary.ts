@@ -1,7 +1,6 @@
 import { wordStem } from "../../../text/word_stem.ts";
 import { abbreviations } from "./abbreviations.ts";
-import { skeleton, wordRoot } from "./name_words.ts";
-import { wordWeight } from "./question_words.ts";
+import { skeleton, wordRoot, wordWeight } from "./name_words.ts";
 import { irregularForms, synonyms } from "./synonyms.ts";
 
 /** A word of the catalog that a request's word may mean, and how surely, above 0 to 1. */

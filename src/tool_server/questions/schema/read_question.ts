@@ -1,6 +1,5 @@
 import { wordStem } from "../../../text/word_stem.ts";
-import { type CompoundSplitter, nameWords } from "./name_words.ts";
-import { wordWeight } from "./question_words.ts";
+import { type CompoundSplitter, nameWords, wordWeight } from "./name_words.ts";
 import { longestValue, valueKey, valueRoot } from "./value_index.ts";
 
 /** A word of a request that may say which tables it means. */

@@ -1,6 +1,5 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
-import { wordWeight } from "./question_words.ts";
-import { nameWords, wordRoot } from "./name_words.ts";
+import { nameWords, wordRoot, wordWeight } from "./name_words.ts";
 import { wordStem } from "../../../text/word_stem.ts";
 
 /** A value that a column is known to hold. */

@@ -8,8 +8,8 @@ import {
   valuesAt,
 } from "./argument_values.ts";
 import { type Phrasing, placeholder, valueContext } from "./phrasing.ts";
-import { wordWeight } from "../schema/question_words.ts";
 import { requestWords } from "./request_words.ts";
+import { wordWeight } from "../schema/name_words.ts";
 
 interface AskableTextOptions {
   readonly question: {

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import type { Fault } from "../../../core/document/file_fault.ts";
-import type { SettingPath } from "../../../core/document/value_tree.ts";
 import {
   databaseOf,
   type DefinitionChecks,
@@ -14,6 +12,8 @@ import { tokenise } from "../request_tokens.ts";
 import { argumentTypes, type QuestionArgument, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";
 import type { VerifiedQuestion } from "./verified_questions.ts";
+import type { Fault } from "../../../core/yaml/file_fault.ts";
+import type { SettingPath } from "../../../core/yaml/value_tree.ts";
 
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()]).transform(String);
 const words = z.union([scalar.transform((word) => [word]), z.array(scalar).min(1).max(100)]);

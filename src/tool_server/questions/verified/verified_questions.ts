@@ -2,7 +2,6 @@ import type { Principal } from "../../../core/principal.ts";
 import { wordStem } from "../../../text/word_stem.ts";
 import { words as wordsOf } from "../../../text/words.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
-import { wordWeight } from "../schema/question_words.ts";
 import { synonyms } from "../schema/synonyms.ts";
 import { sharesDatabase } from "../../definitions/check_sql.ts";
 import type { SemanticModel } from "../models/read_models.ts";
@@ -18,6 +17,7 @@ import {
   type Vocabulary,
 } from "./phrasing.ts";
 import { phrasingWords } from "./request_words.ts";
+import { wordWeight } from "../schema/name_words.ts";
 
 /** A question that an administrator wrote down, with the statement that answers it. */
 export interface VerifiedQuestion extends AccessObject {

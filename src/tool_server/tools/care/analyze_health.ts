@@ -7,11 +7,6 @@ import { formatTsv } from "../../../text/tsv.ts";
 import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { blockingCheck, longTransactionsCheck } from "./health/activity_checks.ts";
-import { bloatCheck } from "./health/bloat_check.ts";
-import { cacheCheck } from "./health/cache_check.ts";
-import { connectionCheck } from "./health/connection_check.ts";
-import { constraintCheck } from "./health/constraint_check.ts";
 import {
   type HealthCheck,
   type HealthCheckName,
@@ -19,12 +14,17 @@ import {
   type ServerFacts,
   severities,
 } from "./health/health_check.ts";
-import { duplicateIndexesCheck, invalidIndexesCheck, unusedIndexesCheck } from "./health/index_checks.ts";
 import { replicationCheck } from "./health/replication_check.ts";
-import { sequenceCheck } from "./health/sequence_check.ts";
-import { vacuumCheck } from "./health/vacuum_check.ts";
-import { wraparoundCheck } from "./health/wraparound_check.ts";
 import { heldTableSql, readOwn, whyNoStatistics } from "./read_own.ts";
+import { blockingCheck, cacheCheck, connectionCheck, longTransactionsCheck } from "./health/load_checks.ts";
+import { bloatCheck, vacuumCheck, wraparoundCheck } from "./health/vacuum_checks.ts";
+import {
+  constraintCheck,
+  duplicateIndexesCheck,
+  invalidIndexesCheck,
+  sequenceCheck,
+  unusedIndexesCheck,
+} from "./health/object_checks.ts";
 
 /** Concerns of one check that are told; the rest is counted. */
 const maxConcerns = 20;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
-import { didYouMean } from "../../../core/document/near_name.ts";
 import { type Principal, principalKey } from "../../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import type { Database } from "../../../postgres/database.ts";
 import type { DatabaseAddress } from "./database_address.ts";
+import { didYouMean } from "../../../core/near_name.ts";
 
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";

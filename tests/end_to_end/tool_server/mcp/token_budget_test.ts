@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { accountTools, builtinTools, connectionTools } from "../../../../src/tool_server/tools/tool_kinds.ts";
 import type { ToolDescription } from "../../../../src/tool_server/tools/tool.ts";
 import { startConfiguredServer } from "../../../support/configured_server.ts";
+import { accountTools, builtinTools, connectionTools } from "../../../../src/tool_server/builtin_kinds.ts";
 
 /** All that a tool may need: with it, each tool that there may be is offered. */
 const everything = `

@@ -1,8 +1,6 @@
 import type { Database } from "../../../../src/postgres/database.ts";
 import type { StatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { checkFilter } from "../../../../src/rag_server/filter/check_filter.ts";
-import { readInputSchema } from "../../../../src/tool_server/definitions/input_schema.ts";
-import { sqlTool } from "../../../../src/tool_server/definitions/sql_tool.ts";
 import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
 import { compilePhrasing } from "../../../../src/tool_server/questions/verified/phrasing.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
@@ -12,6 +10,8 @@ import { executeExplain } from "../../../../src/tool_server/tools/execute_explai
 import { queryDatabase } from "../../../../src/tool_server/tools/query_database.ts";
 import { callTool } from "../../../support/tool_fixture.ts";
 import type { FuzzStatement } from "./generated_statements.ts";
+import { sqlTool } from "../../../../src/tool_server/definitions/offered_definitions.ts";
+import { readInputSchema } from "../../../../src/tool_server/definitions/tool_definitions.ts";
 
 const principal = { kind: "local" } as const;
 const { signal } = new AbortController();

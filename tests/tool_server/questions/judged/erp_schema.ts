@@ -1,4 +1,3 @@
-import { createSeededRandom, type SeededRandom } from "../../../../src/demo/seeded_random.ts";
 import { erpKeyTables, type KeyTable } from "./erp_key_tables.ts";
 import {
   bookkeepingColumns,
@@ -8,6 +7,7 @@ import {
   satellites,
   shortForms,
 } from "./erp_modules.ts";
+import { createSeededRandom, type SeededRandom } from "../../../../src/demo/shop_rows.ts";
 
 /** A table that is being made up. */
 interface ErpTable {

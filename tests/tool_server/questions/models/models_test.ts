@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { createLogger } from "../../../../src/core/logger.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
-import { modelText } from "../../../../src/tool_server/questions/models/models_text.ts";
 import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
 import {
   createSemanticModels,
   fittingModels,
+  modelText,
 } from "../../../../src/tool_server/questions/models/semantic_models.ts";
 import { buildCatalog } from "../build_catalog.ts";
 

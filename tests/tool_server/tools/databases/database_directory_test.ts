@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import type { Principal } from "../../../../src/core/principal.ts";
 import type { Database } from "../../../../src/postgres/database.ts";
 import { createDatabaseDirectory } from "../../../../src/tool_server/tools/databases/database_directory.ts";
-import { listDatabases } from "../../../../src/tool_server/tools/databases/list_databases.ts";
-import { selectDatabase } from "../../../../src/tool_server/tools/databases/select_database.ts";
 import { callTool } from "../../../support/tool_fixture.ts";
+import { listDatabases, selectDatabase } from "../../../../src/tool_server/tools/databases/database_tools.ts";
 
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string): Database => ({

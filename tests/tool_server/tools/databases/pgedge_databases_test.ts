@@ -10,11 +10,11 @@ import {
   selectDatabaseConnection,
 } from "../../../../src/tool_server/tools/databases/pgedge_databases.ts";
 import { createDatabaseDirectory } from "../../../../src/tool_server/tools/databases/database_directory.ts";
-import { listDatabases } from "../../../../src/tool_server/tools/databases/list_databases.ts";
 import { createRegistry } from "../../../../src/tool_server/tools/registry.ts";
 import { databaseOptions } from "../../../support/database_options.ts";
 import { serveMcp } from "../../../support/mcp_endpoint.ts";
 import { callTool } from "../../../support/tool_fixture.ts";
+import { listDatabases } from "../../../../src/tool_server/tools/databases/database_tools.ts";
 
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string, ping: Database["ping"] = () => Promise.resolve()): Database => ({
