@@ -1,4 +1,4 @@
-const belowDoctor = [
+const belowApp = [
   "core",
   "text",
   "audit",
@@ -31,9 +31,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   rag_server: ["core", "text", "postgres", "llm", "identity", "calls", "http"],
   tool_server: ["core", "text", "postgres", "llm", "identity", "calls", "http", "rag_server"],
   demo: ["core", "text", "config", "postgres", "llm"],
-  doctor: belowDoctor,
-  app: [...belowDoctor, "doctor"],
-  cli: [...belowDoctor, "doctor", "app"],
+  app: belowApp,
+  cli: [...belowApp, "app"],
 };
 
 /** Files of constants that settings are checked against: they stand where they are decided, and import nothing. */

@@ -1,4 +1,3 @@
-import process from "node:process";
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
@@ -13,16 +12,16 @@ import { createIncidentLog } from "./telemetry/incident_log.ts";
 import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
-import { requireServedPaths, unreadableFileWarnings } from "./path_faults.ts";
 import { onHangUp, untilStopped } from "./process_signals.ts";
 import { authenticationBy, demoPipelines, openIdentity, type Running, type RunOptions } from "./running.ts";
-import { refuseEmptyFile } from "./start_faults.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageFile } from "../core/quotas/usage_file.ts";
-import { format } from "node:util";
+import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
+import { refuseEmptyFile } from "./checks/configuration_checks.ts";
+import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
 
@@ -241,31 +240,4 @@ async function openQuotas(
       quotas[Symbol.dispose]();
     },
   };
-}
-
-/**
- * Has the log take what the runtime and libraries would write to standard error or output by themselves: warnings of the
- * process, and what goes to the console. Lines of another form would not be those of the log, and over stdio those of no
- * message. Nobody who runs the server can do anything about a deprecation: those are for level `debug`.
- */
-export function logRuntimeWarnings(logger: Logger): void {
-  // the runtime's own listener writes them
-  process.removeAllListeners("warning");
-  process.on("warning", (warning: Error & { readonly code?: string }) => {
-    const { name, code, message } = warning;
-    logger[name.endsWith("DeprecationWarning") ? "debug" : "warn"]("The runtime warns", {
-      warning: name,
-      code,
-      text: message,
-    });
-  });
-  const tell = (level: "debug" | "info" | "warn") => (...values: readonly unknown[]) =>
-    logger[level]("A library says", { text: format(...values) });
-  Object.assign(console, {
-    debug: tell("debug"),
-    log: tell("info"),
-    info: tell("info"),
-    warn: tell("warn"),
-    error: tell("warn"),
-  });
 }

@@ -26,8 +26,8 @@ import { createRagRoutes, type RagRoutesOptions } from "../../rag_server/api/rag
 import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import { type HttpServer, serveHttp } from "../serve_http.ts";
-import { opennessWarning } from "./open_to_everyone.ts";
 import { servePipelines } from "./serve_pipelines.ts";
+import { opennessWarning } from "../checks/configuration_checks.ts";
 
 interface RagServerOptions {
   readonly config: Config;

@@ -8,9 +8,9 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import { waitBoundsOf } from "../open_databases.ts";
-import { logStartupWarnings } from "../startup_warnings.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
+import { logStartupWarnings } from "../checks/startup_warnings.ts";
 
 export interface ServePipelinesOptions {
   readonly config: Config;

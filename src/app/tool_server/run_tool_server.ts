@@ -9,10 +9,10 @@ import { untilStopped } from "../process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { authenticationBy, demoPipelines, openIdentity, refusalCounter, type Running } from "../running.ts";
-import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../startup_warnings.ts";
 import { tellServiceManager } from "../tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
+import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 export async function runToolServer(

@@ -1,16 +1,17 @@
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
-import { linesOf } from "../../doctor/file_checks.ts";
 import { AppError } from "../../core/app_error.ts";
 import { lookAtDefinitions } from "../../app/tool_server/definitions_file.ts";
 import type { RecordsRead } from "../../identity/credentials/read_records.ts";
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
 import { sectionNames } from "../../tool_server/definitions/sections.ts";
-import { unreadableFileWarnings } from "../../app/path_faults.ts";
-import { findStartFaults, nothingToRead, refuseEmptyFile } from "../../app/start_faults.ts";
 import { ConfigError, type Fault, faultText, loadConfig, type LoadOptions } from "../../config/mod.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
 import { readYamlDocument } from "../../core/yaml/yaml_document.ts";
+import { linesOf } from "../../app/checks/file_checks.ts";
+import { unreadableFileWarnings } from "../../app/checks/path_faults.ts";
+import { type Check, runChecks } from "../../app/checks/check.ts";
+import { configurationChecks, refuseEmptyFile } from "../../app/checks/configuration_checks.ts";
 
 interface CheckedConfig {
   readonly path: string | undefined;
@@ -57,15 +58,25 @@ async function check(options: LoadOptions): Promise<CheckedConfig> {
   try {
     const { config, warnings, path } = await loadConfig(options);
     await refuseEmptyFile(path, config);
-    const faults = await findStartFaults(config);
-    const nothing = nothingToRead(config);
+    const { signal } = new AbortController();
+    const { settings = [], files = [] } = Object.groupBy(
+      configurationChecks(config, Date.now),
+      ({ looksAt = "network" }) => looksAt,
+    );
+    const run = async (checks: readonly Check[]) =>
+      (await runChecks(checks, { limitMs: 10_000, signal })).flatMap((result) => result.ok ? [] : [result]);
+    // a server starts whatever these say
+    const ofSettings = await run(settings);
+    const ofFiles = await run(files);
+    const faults = ofFiles.filter(({ severity }) => severity === "error");
+    const others = ofFiles.filter(({ severity }) => severity === "warning");
     return {
       path,
-      faults: faults.map((message) => ({ message })),
+      faults: faults.map(({ message }) => ({ message })),
       warnings: [
         ...warnings,
         ...await unreadableFileWarnings(config),
-        ...(nothing === undefined ? [] : [nothing]),
+        ...[...ofSettings, ...others].map(({ message }) => message),
       ],
     };
   } catch (error) {

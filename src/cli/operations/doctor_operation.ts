@@ -1,6 +1,6 @@
-import type { Diagnosis } from "../../doctor/doctor.ts";
-import type { NamedResult } from "../../rag_server/checks/check.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
+import type { NamedResult } from "../../app/checks/check.ts";
+import type { Diagnosis } from "../../app/checks/all_checks.ts";
 
 interface DoctorSettings {
   /** Print JSON in place of text for people. */

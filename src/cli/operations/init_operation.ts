@@ -1,15 +1,12 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { openToolDatabases } from "../../app/open_databases.ts";
-import { requirePath } from "../../app/path_faults.ts";
 import { type Config, ConfigError, listSettings, loadConfig, type LoadOptions } from "../../config/mod.ts";
 import { isLoopback } from "../../core/address.ts";
 import { AppError } from "../../core/app_error.ts";
 import { replaceFile } from "../../core/files/replace_file.ts";
 import { createLogger } from "../../core/logger.ts";
-import { readersCheck, unreachable } from "../../doctor/database_checks.ts";
 import { connect } from "../../postgres/connect/connect.ts";
 import { loginRefusal } from "../../postgres/connect/connect_error.ts";
-import { runChecks } from "../../rag_server/checks/check.ts";
 import { askLine, askUnseen } from "../ask_at_terminal.ts";
 import type { Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -19,6 +16,9 @@ import { ragOperation } from "./rag_operations.ts";
 import { setupRole } from "./role_operations.ts";
 import { addToken } from "./token_operations.ts";
 import { sslModes } from "../../postgres/connect/connection_kinds.ts";
+import { runChecks } from "../../app/checks/check.ts";
+import { readersCheck, unreachable } from "../../app/checks/database_checks.ts";
+import { requirePath } from "../../app/checks/path_faults.ts";
 
 type Answers = Omit<InitialConfig, "http" | "password">;
 type Environment = Required<Pick<LoadOptions, "env" | "cwd">>;

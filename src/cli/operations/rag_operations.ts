@@ -1,4 +1,3 @@
-import { configuredIssuers, openDoctorServer } from "../../app/doctor_server.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -9,11 +8,9 @@ import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.t
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
-import { type Diagnosis, doctor } from "../../doctor/doctor.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
 import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
-import { runChecks } from "../../rag_server/checks/check.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
@@ -25,6 +22,9 @@ import { createProgress, type Progress } from "../progress_bar.ts";
 import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
 import { claimOf, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
+import { runChecks } from "../../app/checks/check.ts";
+import { type Diagnosis, doctor } from "../../app/checks/all_checks.ts";
+import { configuredIssuers, openDoctorServer } from "../../app/checks/checked_server.ts";
 
 interface Context {
   readonly flags: ParsedFlags;
@@ -179,7 +179,7 @@ async function lookIntoToken(file: string, config: Config, signal: AbortSignal):
       "Cannot check the token: no server that is on (http.enabled, server.auth.enabled) has auth.identity_provider",
     );
   }
-  const { tokenCheck } = await import("../../doctor/token_check.ts");
+  const { tokenCheck } = await import("../../app/checks/token_check.ts");
   const token = (await readToken(file)).trim();
   if (token === "") {
     const source = file === "-" ? "standard input" : file;

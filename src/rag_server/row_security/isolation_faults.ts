@@ -7,7 +7,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { CallerOptions } from "../../postgres/read/caller_settings.ts";
 import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
 import { arrayText, quoteIfNeeded, quoteLiteral } from "../../postgres/sql_text.ts";
-import { readJson, readRows } from "../checks/check.ts";
+import { readJson, readRows } from "../../postgres/read/read_trusted.ts";
 import { findRelation } from "../search/document_table.ts";
 import type { IsolationFault } from "./isolation_fault.ts";
 import { hasOwnSettings, hasParsedBody, isBuiltIn, isSupplied, reachSql } from "./reach_sql.ts";

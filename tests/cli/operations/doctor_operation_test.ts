@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { printDiagnoses } from "../../../src/cli/operations/doctor_operation.ts";
-import type { Diagnosis } from "../../../src/doctor/doctor.ts";
+import type { Diagnosis } from "../../../src/app/checks/all_checks.ts";
 
 const diagnoses: Diagnosis[] = [
   {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
-import { readingFaults } from "../../../src/rag_server/checks/row_security_check.ts";
 import { policyCondition } from "../../../src/rag_server/row_security/isolation_faults.ts";
+import { readingFaults } from "../../../src/app/checks/tables/row_security_check.ts";
 
 const { signal } = new AbortController();
 

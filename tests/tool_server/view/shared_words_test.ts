@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { merged, sharedWords } from "../../../src/tool_server/view/page/answer_view.ts";
+import { merged } from "../../../src/tool_server/view/page/answer_view.ts";
+import { sharedWords } from "../../../src/tool_server/view/page/shared_words.ts";
 
 function shared(answer: string, source: string): string[] {
   return sharedWords(answer, source).map(({ from, to }) => source.slice(from, to));

@@ -1,0 +1,248 @@
+import { withDeadline } from "../../core/async/deadline.ts";
+import { createQueue } from "../../core/async/queue.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
+import { ProviderError } from "../../llm/provider_error.ts";
+import type { ColumnRefusal } from "../../postgres/catalog/private_columns.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import type { SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import { formatPath, type SettingPath } from "../../core/yaml/value_tree.ts";
+import { type Check, type NamedResult, runChecks } from "./check.ts";
+import { rowSecurityChecks } from "./tables/row_security_check.ts";
+import { tableCheck } from "./tables/table_check.ts";
+import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
+import {
+  callerSettingsChecks,
+  databaseCheck,
+  excludedColumnsChecks,
+  extensionCheck,
+  readersCheck,
+  roleCheck,
+  sharedTablesChecks,
+} from "./database_checks.ts";
+import { secretFileCheck } from "./file_checks.ts";
+import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
+import {
+  catalogCheck,
+  completionCheck,
+  definitionsChecks,
+  type DoctorDefinitions,
+  embeddingCheck,
+  extensionsCheck,
+  rerankCheck,
+  statisticsCheck,
+} from "./server_checks.ts";
+
+/** A pipeline as far as its health goes. */
+export interface DoctorPipeline {
+  readonly name: string;
+  readonly database: Database;
+  /** What the database was opened with. */
+  readonly options: DatabaseOptions;
+  /** The full name of a setting in the pipeline's entry; the path as it is where absent. */
+  readonly settingAt?: (path: SettingPath) => string;
+  readonly tables: readonly SearchedTableSettings[];
+  /** Whether the configuration says what is ingested. */
+  readonly hasSources?: boolean;
+  /** Whether the words of its tables are searched too. */
+  readonly isHybrid: boolean;
+  readonly embedding: EmbeddingProvider;
+  /** The one that is asked, then those that take its place. */
+  readonly completions: readonly CompletionProvider[];
+  readonly rerank?: RerankProvider;
+  /** Files that the configuration says hold the providers' keys. */
+  readonly keyFiles: readonly string[];
+}
+
+/** A database of the tool server. */
+interface DoctorDatabase {
+  readonly database: Database;
+  /** What it was opened with. */
+  readonly options: DatabaseOptions;
+  /** The full name of a setting in the database's entry; the path as it is where absent. */
+  readonly settingAt?: (path: SettingPath) => string;
+  /** Columns that no role is to read; none where absent. */
+  readonly isExcluded?: ColumnRefusal;
+}
+
+const noColumn: ColumnRefusal = () => false;
+
+/** What the servers have besides databases and pipelines. */
+export interface DoctorServer {
+  /** Those of `llm`: the one that is asked, then those that take its place. */
+  readonly completions: readonly CompletionProvider[];
+  /** That of the section `embedding`; absent where it names none. */
+  readonly embedding?: EmbeddingProvider | undefined;
+  /** Files that the configuration says hold the providers' keys. */
+  readonly keyFiles: readonly string[];
+  /** Those whose access tokens let callers in. */
+  readonly issuers?: readonly DoctorIssuer[];
+  /** What the configuration and its files tell by themselves. */
+  readonly configuration: readonly Check[];
+  /** Patterns of columns whose values no provider sees. */
+  readonly excludedColumns?: readonly string[];
+  /** Absent where there is no file of definitions, or one that cannot be read. */
+  readonly definitions?: DoctorDefinitions | undefined;
+}
+
+interface DoctorOptions {
+  readonly pipelines: readonly DoctorPipeline[];
+  /** Those of the tool server. */
+  readonly databases: readonly DoctorDatabase[];
+  /** Absent where only databases and pipelines are looked at. */
+  readonly server?: DoctorServer;
+  /** Whom to search as, where what is read depends on who asks. */
+  readonly caller?: Principal | undefined;
+  /** For each check; 10 s where it is absent. */
+  readonly limitMs?: number;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Milliseconds since 1970; the process's clock where it is absent. */
+  readonly now?: () => number;
+}
+
+/** What was found of one pipeline or database, or of what the servers have besides. */
+export interface Diagnosis {
+  readonly kind: "pipeline" | "database" | "server";
+  readonly name: string;
+  readonly results: readonly NamedResult[];
+}
+
+/** Of many pipelines at once, most would use up their time waiting for this machine. */
+const checksAtOnce = 8;
+
+/**
+ * Looks at pipelines, databases, and the servers' files and providers, and says what is wrong and how to mend it. The results come in that order, and pipelines and databases as they were given. It changes nothing; it costs each
+ * provider one small request.
+ *
+ * @throws the signal's reason where that aborts; nothing else
+ */
+export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
+  const { databases, limitMs = 10_000, signal, logger, now = Date.now, server } = options;
+  const ofDatabase = (
+    { database, options, settingAt = formatPath, isExcluded = noColumn }: DoctorDatabase,
+  ) => [
+    ...passwordFileChecks(options),
+    databaseCheck(database, options, [
+      readersCheck(database, options, isExcluded),
+      ...callerSettingsChecks(database, options, settingAt),
+      ...sharedTablesChecks(database, options),
+      limitCheck(database, options, "each caller"),
+      encryptionCheck(options, logger, now),
+      extensionsCheck(database),
+      statisticsCheck(database),
+      catalogCheck(database),
+      clockCheck(database, now),
+      ...(server?.definitions === undefined
+        ? []
+        : definitionsChecks(database, options, databases.length === 1, server.definitions)),
+    ]),
+  ];
+  const subjects = [
+    ...options.pipelines.map((pipeline) => ({
+      kind: "pipeline" as const,
+      name: pipeline.name,
+      checks: pipelineChecks(pipeline, { limitMs, signal, logger, now, caller: options.caller }),
+    })),
+    ...databases.map((each) => ({
+      kind: "database" as const,
+      name: each.database.name,
+      checks: ofDatabase(each),
+    })),
+    ...(server === undefined ? [] : [{
+      kind: "server" as const,
+      name: "files and providers",
+      checks: serverChecks(server, databases),
+    }]),
+  ];
+  const queue = createQueue(checksAtOnce);
+  return await Promise.all(subjects.map(async ({ kind, name, checks }) => ({
+    kind,
+    name,
+    results: await runChecks(checks, { limitMs, queue, signal }),
+  })));
+}
+
+function serverChecks(
+  { completions, embedding, keyFiles, configuration, issuers = [], excludedColumns = [] }: DoctorServer,
+  databases: readonly DoctorDatabase[],
+): Check[] {
+  return [
+    ...configuration,
+    ...excludedColumnsChecks(excludedColumns, databases.map(({ database }) => database)),
+    ...issuers.flatMap(({ introspection }) =>
+      introspection === undefined ? [] : [secretFileCheck(introspection.clientSecretFile, "secret")]
+    ),
+    ...issuers.map(issuerCheck),
+    ...keyFiles.map((path) => secretFileCheck(path, "key")),
+    ...completions.map((provider, at) => completionCheck(provider, at > 0)),
+    ...(embedding === undefined ? [] : [serverEmbeddingCheck(embedding)]),
+  ];
+}
+
+function serverEmbeddingCheck(embedding: EmbeddingProvider): Check {
+  return embeddingCheck(embedding, async (signal) => {
+    const { vectors: [vector] } = await embedding.embed({ texts: ["ping"], purpose: "query", signal });
+    if (vector === undefined) throw new ProviderError("provider", "the provider returned no vector");
+    return vector;
+  });
+}
+
+function passwordFileChecks({ passwordFile }: DatabaseOptions): Check[] {
+  return passwordFile === undefined ? [] : [secretFileCheck(passwordFile, "password")];
+}
+
+/** What is checked of a pipeline; `databaseCheck` and `extensionCheck` go on with what needs them. */
+function pipelineChecks(
+  pipeline: DoctorPipeline,
+  { limitMs, signal, logger, now, caller }:
+    & Required<Pick<DoctorOptions, "limitMs" | "signal" | "logger" | "now">>
+    & Pick<DoctorOptions, "caller">,
+): Check[] {
+  const { name, database, options, tables, hasSources = false, isHybrid, embedding, completions, rerank } =
+    pipeline;
+  const { settingAt = formatPath } = pipeline;
+  async function embedPing(): Promise<Float32Array> {
+    // checks of tables wait for it too, and have something to do after it
+    const { vectors: [vector] } = await withDeadline(
+      limitMs * 0.8,
+      signal,
+      (soon) => embedding.embed({ texts: ["ping"], purpose: "query", signal: soon }),
+    );
+    if (vector === undefined) {
+      throw new ProviderError("provider", "the provider returned no vector for a text");
+    }
+    return vector;
+  }
+  let embedded: Promise<Float32Array> | undefined;
+  const embed = () => embedded ??= embedPing();
+  const tableChecks = tables.map((settings, at) =>
+    tableCheck({
+      pipeline: name,
+      isIngestTarget: at === 0,
+      hasSources,
+      database,
+      settings,
+      isHybrid,
+      caller,
+      embedding: () => embed().catch(() => undefined),
+    })
+  );
+  return [
+    ...pipeline.keyFiles.map((path) => secretFileCheck(path, "key")),
+    ...passwordFileChecks(options),
+    embeddingCheck(embedding, embed),
+    ...completions.map((provider, at) => completionCheck(provider, at > 0)),
+    ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
+    databaseCheck(database, options, [
+      roleCheck(database, tables.map(({ table }) => table)),
+      ...callerSettingsChecks(database, options, settingAt),
+      ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),
+      limitCheck(database, options, "all of its callers together"),
+      encryptionCheck(options, logger, now),
+      extensionCheck(database, tableChecks),
+    ]),
+  ];
+}

@@ -1,0 +1,191 @@
+import { checkAuditFile } from "../../audit/append_lines.ts";
+import { type Config, ConfigError } from "../../config/mod.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import { keyFile } from "../../identity/authorization_server/cookie_keys.ts";
+import { checkGrantFile, grantFile } from "../../identity/authorization_server/grant_store.ts";
+import { readTokenFile } from "../../identity/tokens/token_file.ts";
+import { readUserFile } from "../../identity/users/user_file.ts";
+import { checkHistoryFile, historyFile } from "../../tool_server/questions/sqlite_history.ts";
+import { builtInIssuer } from "../built_in_issuer.ts";
+import { readAuthorities, readTls } from "../tls_files.ts";
+import { type Check, error, warning } from "./check.ts";
+import { type ServerFile, serverFileCheck } from "./file_checks.ts";
+import { requirePath } from "./path_faults.ts";
+import { formatListenAddress, isLoopback } from "../../core/address.ts";
+
+/**
+ * What can be told of a configuration without a network: of its settings, and of the files without which a server would not
+ * start. A start itself warns of the settings and refuses the files; `-check-config` and `-doctor` tell all of it.
+ */
+export function configurationChecks(config: Config, now: () => number): Check[] {
+  const openness = config.pipelines.length === 0 ? undefined : opennessWarning(config);
+  return [
+    ...(namesNothing(config) ? [nothingToRead] : []),
+    ...(openness === undefined ? [] : [opennessCheck(openness)]),
+    ...serverFiles(config).map((file) => serverFileCheck(file, now)),
+  ];
+}
+
+const nothingToRead: Check = {
+  name: "databases",
+  looksAt: "settings",
+  run: () =>
+    Promise.resolve([error(
+      "The configuration names neither a database nor a pipeline: there is nothing to read",
+      "-- Name a database under databases: server -init asks for one, and writes config.yaml",
+    )]),
+};
+
+function opennessCheck({ message, remedy }: Openness): Check {
+  return {
+    name: "callers",
+    looksAt: "settings",
+    run: () => Promise.resolve([warning(message, `-- To mend it, ${remedy}`)]),
+  };
+}
+
+/**
+ * Files without which a start fails. A definitions file is among them, though a start only leaves out what it cannot use
+ * of it; those of a database are not.
+ */
+function serverFiles(config: Config): ServerFile[] {
+  const { http, server, data_dir, audit, traces, custom_definitions_path: definitions } = config;
+  const trail = audit.file;
+  const authorities = traces.endpoint === undefined ? undefined : traces.ca_file;
+  const history = data_dir === undefined ? undefined : historyFile(data_dir);
+  const embedded = config.databases.flatMap((database, at) =>
+    database.embedded === undefined || database.embedded === "memory"
+      ? []
+      : [folder(`databases[${at}].embedded`, database.embedded)]
+  );
+  return [
+    ...(data_dir === undefined ? [] : [folder("data_dir", data_dir)]),
+    ...embedded,
+    ...tlsFiles("http.tls", http.tls),
+    ...tlsFiles("server.tls", server.tls),
+    ...credentialFiles(config),
+    ...(authorities === undefined ? [] : [{
+      what: "certificate of traces.ca_file",
+      path: authorities,
+      read: () => readAuthorities(authorities, "traces.ca_file"),
+      isCertificate: true,
+    }]),
+    ...(definitions === undefined ? [] : [{
+      what: "definitions",
+      path: definitions,
+      read: async () => {
+        await requirePath("custom_definitions_path", definitions, "read file");
+        const { checkDefinitionsFile } = await import("../tool_server/definitions_file.ts");
+        await checkDefinitionsFile(definitions, config);
+      },
+      isPublic: true,
+    }]),
+    ...(trail === undefined ? [] : [{
+      what: "audit trail",
+      path: trail,
+      read: async () => {
+        await requirePath("audit.file", trail, "made file");
+        await checkAuditFile(trail);
+      },
+    }]),
+    ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
+      ? []
+      : oauthFiles(http.auth.oauth, data_dir)),
+    ...(history === undefined
+      ? []
+      : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
+  ];
+}
+
+function namesNothing({ databases, pipelines }: Config): boolean {
+  return databases.length + pipelines.length === 0;
+}
+
+/**
+ * Refuses an empty configuration file where nothing else names what there is to read.
+ * @throws {ConfigError}
+ */
+export async function refuseEmptyFile(path: string | undefined, config: Config): Promise<void> {
+  if (path === undefined || !namesNothing(config)) return;
+  const isEmpty = await readRegularFile(path).then((text) => text.trim() === "", () => false);
+  if (!isEmpty) return;
+  const message = "it is empty; -init writes one, and config.example.yaml has every setting";
+  throw new ConfigError([{ path: "", message }], path);
+}
+
+function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): ServerFile[] {
+  const grants = grantFile(dataDir);
+  return [
+    { what: "OAuth clients and grants", path: grants, read: () => checkGrantFile(grants) },
+    {
+      what: "OAuth keys and pictures",
+      path: keyFile(dataDir),
+      read: async () => {
+        const { checkAuthorizationFiles } = await import("../open_authorization_server.ts");
+        await checkAuthorizationFiles(oauth, dataDir);
+      },
+    },
+  ];
+}
+
+function folder(setting: string, path: string): ServerFile {
+  return {
+    what: setting,
+    path,
+    read: () => requirePath(setting, path, "made folder"),
+    isPublic: true,
+  };
+}
+
+function credentialFiles({ http, server }: Config): ServerFile[] {
+  const files = new Map<string, ServerFile>();
+  for (const [section, auth] of [["http.auth", http.auth], ["server.auth", server.auth]] as const) {
+    if (!auth.enabled) continue;
+    for (const [key, what, readFile] of credentialKinds) {
+      const path = auth[key];
+      const read = async () => {
+        await requirePath(`${section}.${key}`, path, "kept file");
+        await readFile(path);
+      };
+      if (!files.has(`${key} ${path}`)) files.set(`${key} ${path}`, { what, path, read });
+    }
+  }
+  return [...files.values()].toSorted((one, other) => one.what.localeCompare(other.what));
+}
+
+const credentialKinds = [
+  ["token_file", "token file", readTokenFile],
+  ["user_file", "user file", readUserFile],
+] as const;
+
+function tlsFiles(section: "http.tls" | "server.tls", tls: Config["http"]["tls"]): ServerFile[] {
+  if (!tls.enabled) return [];
+  const read = () => readTls(tls, section);
+  return [{ what: `certificate of ${section}`, path: tls.cert_file ?? "", read, isCertificate: true }];
+}
+
+interface Openness {
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/**
+ * What an operator should hear of a RAG server that asks nobody who is calling; undefined where it asks, and where only
+ * its own machine reaches it and nothing says that it is not for everyone.
+ */
+export function opennessWarning(
+  { server, identity, pipelines }: Pick<Config, "server" | "identity" | "pipelines">,
+): Openness | undefined {
+  if (server.auth.enabled || identity.enabled) return undefined;
+  const listed = pipelines.filter((pipeline) => pipeline.available_to_users.length > 0);
+  if (isLoopback(server.address.host) && listed.length === 0) return undefined;
+  const ignored = listed.length === 0
+    ? ""
+    : `; available_to_users has no effect (${listed.map(({ name }) => name).join(", ")})`;
+  return {
+    message: `Everyone who reaches ${formatListenAddress(server.address)} may ask every pipeline${ignored}`,
+    remedy:
+      "set server.auth.enabled, let the RAG server listen on loopback (server.address), or have a proxy decide " +
+      "who may ask",
+  };
+}

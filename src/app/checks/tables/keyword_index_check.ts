@@ -1,0 +1,158 @@
+import { AppError } from "../../../core/app_error.ts";
+import { shellWord } from "../../../core/shell_word.ts";
+import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
+import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
+import { fewTexts, keywordIndexOf } from "../../../rag_server/search/searched_table.ts";
+import { readJson } from "../../../postgres/read/read_trusted.ts";
+import { type Check, type CheckResult, note, warning } from "../check.ts";
+import { rowsText, type TableSubject } from "./table_subject.ts";
+import { addWordsColumn } from "./words_column_check.ts";
+
+/** The share of changed documents from which the counts of words are too old. */
+const staleFrom = 0.2;
+
+/** What Postern noted of an index that it makes or made. */
+interface IndexRecord {
+  readonly state: string;
+  readonly format: number;
+  readonly config: string;
+  readonly configColumn: string | null;
+  readonly idColumn: string;
+}
+
+/** Whether an index ranks the documents by words, and is up to date. */
+export function keywordIndexCheck(subject: TableSubject): Check {
+  return {
+    name: `keyword index of ${subject.settings.table}`,
+    async run(signal) {
+      if (await isHeld(subject, signal)) return [heldResult(subject)];
+      const record = await readRecord(subject, signal);
+      const fault = record === undefined ? undefined : recordFault(subject, record);
+      if (fault !== undefined) return [fault];
+      try {
+        return [
+          indexResult(
+            subject,
+            await keywordIndexOf(subject.database, subject.table, subject.settings, signal),
+          ),
+        ];
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+        return [warning(thrown.message, commandsFor(subject).make)];
+      }
+    },
+  };
+}
+
+async function readRecord(
+  { database, facts, settings }: TableSubject,
+  signal: AbortSignal,
+): Promise<IndexRecord | "unreadable" | undefined> {
+  const mayRead = await readJson<boolean>(
+    database,
+    signal,
+    `SELECT to_json((${mayReadSql(indexTable)}))`,
+  );
+  if (mayRead === undefined) return undefined;
+  if (!mayRead) return "unreadable";
+  return await readJson<IndexRecord>(database, signal, recordSql, [facts.oid, settings.textColumn]);
+}
+
+const recordSql = `SELECT json_build_object('state', state, 'format', format, 'config', config,
+    'configColumn', config_column, 'idColumn', id_column)
+  FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`;
+
+function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): CheckResult | undefined {
+  const { make, remake } = commandsFor(subject);
+  if (record === "unreadable") {
+    return warning(
+      `Role ${subject.facts.role} may not read the keyword indexes, so no question uses them`,
+      make,
+    );
+  }
+  if (record.state === "broken") return warning("The keyword index no longer follows its table", remake);
+  const wanted = subject.settings.textSearchConfig ?? "english";
+  const isOther = wanted !== record.configColumn &&
+    (record.configColumn !== null || !isSameConfig(record.config, wanted));
+  if (isOther) {
+    return warning(
+      `The keyword index uses text search configuration ${
+        record.configColumn ?? record.config
+      }, not ${wanted}`,
+      remake,
+    );
+  }
+  if (record.format > indexFormat) {
+    return warning(
+      `A newer version of Postern made the keyword index (format ${record.format} in ${indexTable}; this version reads up to ` +
+        `${indexFormat}), so no question uses it`,
+      "-- Run that version, or have it drop the index (-drop-index), then make it with this one",
+    );
+  }
+  if (record.idColumn !== subject.table.key.name) {
+    return warning("The keyword index has another id column than the pipeline", remake);
+  }
+  if (record.state !== "ready") {
+    return warning("The keyword index is unfinished, or is being built now", make);
+  }
+  return undefined;
+}
+
+/** Whether row-level security holds the role that reads, to which the index is closed. */
+async function isHeld({ database, facts }: TableSubject, signal: AbortSignal): Promise<boolean> {
+  const held =
+    "SELECT to_json(relkind IN ('r', 'p') AND row_security_active(oid)) FROM pg_class WHERE oid = $1::oid";
+  return await readJson<boolean>(database, signal, held, [facts.oid]) ?? false;
+}
+
+function heldResult(subject: TableSubject): CheckResult {
+  const { facts, settings } = subject;
+  const told = `none, because row-level security holds role ${facts.role}`;
+  const vector = facts.columns.some(({ typeName }) => typeName === "tsvector");
+  if (facts.rows < fewTexts || vector) return note(told);
+  const config = bareName(settings.textSearchConfig ?? "english");
+  return warning(
+    `There is no keyword index, because row-level security holds role ${facts.role}, so questions read the texts of ` +
+      rowsText(facts.rows),
+    addWordsColumn(subject, config),
+  );
+}
+
+function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {
+  const { make } = commandsFor(subject);
+  const { facts, settings } = subject;
+  if (index.kind === "tsvector") {
+    const wanted = settings.textSearchConfig ?? "english";
+    if (index.vector !== undefined && !isSameConfig(index.config, wanted)) {
+      return warning(
+        `The text's GIN index uses text search configuration ${index.config}, not ${wanted}`,
+        make,
+      );
+    }
+    if (facts.rows < fewTexts) return note(`none; ${rowsText(facts.rows)} do not need one`);
+    if (facts.kind !== "r" && facts.kind !== "p") return note("none, because only a table can have one");
+    return warning(`There is no keyword index, so questions read the texts of ${rowsText(facts.rows)}`, make);
+  }
+  if (index.kind !== "postern") return note(`of the extension ${index.kind}`);
+  if (index.staleness > staleFrom) {
+    const share = Math.round(100 * index.staleness);
+    return warning(
+      `The keyword index has old word counts: ${share} % of the documents have changed since it counted`,
+      make,
+    );
+  }
+  return note(`${index.documents.toLocaleString("en-US")} documents`);
+}
+
+function isSameConfig(one: string, other: string): boolean {
+  return bareName(one) === bareName(other);
+}
+
+function bareName(config: string): string {
+  return config.replace(/^.*\./, "").toLowerCase();
+}
+
+function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
+  const make = `server -index-pipeline ${shellWord(pipeline)}`;
+  return { make, remake: `server -drop-index ${shellWord(pipeline)}\n${make}` };
+}

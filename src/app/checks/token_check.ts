@@ -1,0 +1,203 @@
+import { decodeJwt, decodeProtectedHeader } from "jose";
+import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { createIssuer, type IssuerOptions } from "../../identity/issuer/issuer.ts";
+import type { IssuerPrincipal } from "../../identity/issuer/token_claims.ts";
+import { isJwt, type TokenRefusal } from "../../identity/issuer/unverified_token.ts";
+import { type Check, type CheckResult, error, note, warning } from "./check.ts";
+
+/** An issuer as a server asks it whether a token lets its caller in. */
+export interface TokenCheckSettings
+  extends Omit<IssuerOptions, "onRefusal" | "onRequest" | "now" | "elapsedMs" | "logger" | "accounts"> {
+  /** Scopes that every request needs. */
+  readonly requiredScopes?: readonly string[] | undefined;
+}
+
+/**
+ * Whether a token lets its caller in, as a server decides it; else which check refuses it, and what to do at the provider.
+ * No result holds the token, only what it says of itself.
+ */
+export function tokenCheck(settings: TokenCheckSettings, token: string): Check {
+  return {
+    name: `token for ${settings.audience}`,
+    async run() {
+      let refusal: TokenRefusal | "unavailable" | undefined;
+      await using issuer = createIssuer({
+        ...settings,
+        onRefusal: (reason) => refusal = reason,
+        onRequest: () => {},
+        now: Date.now,
+        logger: silentLogger,
+      });
+      let principal: Principal | undefined;
+      try {
+        principal = await issuer.authenticate(token, () => "");
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+      }
+      if (principal?.kind === "issuer") return accepted(principal, settings);
+      const { message, remedy } = refused(refusal ?? "malformed", saidBy(token), settings);
+      return [error(message, remedy.split("\n").map((line) => `-- ${line}`).join("\n"))];
+    },
+  };
+}
+
+/** Nothing of it is verified. */
+function saidBy(token: string): Said {
+  try {
+    const { typ, alg, kid } = decodeProtectedHeader(token);
+    return { isJwt: isJwt(token), header: { typ, alg, kid }, claims: decodeJwt(token) };
+  } catch {
+    return { isJwt: isJwt(token), header: {}, claims: {} };
+  }
+}
+
+interface Said {
+  readonly isJwt: boolean;
+  readonly header: { readonly typ?: unknown; readonly alg?: unknown; readonly kid?: unknown };
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** In the order in which a server looks at a token. */
+function refused(
+  refusal: TokenRefusal | "unavailable",
+  { isJwt, header, claims }: Said,
+  { issuer, audience, algorithms, types }: TokenCheckSettings,
+): { readonly message: string; readonly remedy: string } {
+  const text = (value: unknown) => value === undefined ? "nothing" : JSON.stringify(value);
+  const time = (seconds: unknown) =>
+    typeof seconds === "number" ? new Date(seconds * 1_000).toISOString() : text(seconds);
+  switch (refusal) {
+    case "malformed":
+      return isJwt
+        ? {
+          message: "It is longer than 16,384 characters, or damaged: no JSON, a name twice, `crit`",
+          remedy: "Copy the whole access token again; let the provider put fewer groups into it",
+        }
+        : {
+          message: "It is no JWT, and introspection is not set",
+          remedy:
+            "Copy the access token, not the refresh token; let the provider write JWTs as access tokens, or\n" +
+            "set introspection of identity_provider",
+        };
+    case "type":
+      return claims["cnf"] !== undefined
+        ? {
+          message: "It is bound to a key (`cnf`), which Postern does not ask for",
+          remedy: "Switch DPoP or mTLS off for the client",
+        }
+        : types.includes("JWT")
+        ? {
+          message: `Its type is ${
+            text(header.typ)
+          }, or it has a claim that only ID tokens and logout tokens have`,
+          remedy: "Send the access token, not the ID token",
+        }
+        : {
+          message: `Its type (typ in the header) is ${text(header.typ)}; expected "at+jwt"`,
+          remedy:
+            'Keycloak: in the client, tab Advanced, switch on Use "at+jwt" as access token header type\n' +
+            "Auth0: in the API, choose the token profile RFC 9068\n" +
+            "Entra ID, Okta: set token_types: [at+jwt, JWT]",
+        };
+    case "algorithm":
+      return {
+        message: `It is signed with ${text(header.alg)}; expected ${algorithms.join(", ")}`,
+        remedy:
+          "Choose one of these for access tokens at the provider (Keycloak: the client, tab Advanced,\n" +
+          "Access token signature algorithm)",
+      };
+    case "issuer":
+      return {
+        message: `Its iss is ${text(claims["iss"])}; expected ${text(issuer)}`,
+        remedy: `If that is your provider, write it as issuer, to the letter: a slash at the end counts`,
+      };
+    case "key":
+    case "signature":
+      return {
+        message: `None of the issuer's keys signed it (kid ${text(header.kid)})`,
+        remedy:
+          "Get a new token: the provider may have changed its keys; compare jwks_uri with the provider's",
+      };
+    case "audience":
+      if (claims["aud"] === undefined && claims["sub"] === undefined) {
+        return {
+          message: "It has neither aud nor sub",
+          remedy:
+            "Keycloak: in the client, tab Advanced, switch off Always use lightweight access token; or switch on\n" +
+            "Add to lightweight access token in the mappers of sub, audience and groups",
+        };
+      }
+      return {
+        message: `Its aud is ${text(claims["aud"])}; expected ${text(audience)} to be in it`,
+        remedy: "Keycloak: add an Audience mapper with Included Custom Audience and Add to access token\n" +
+          "Auth0, Okta: the client must ask for the API that has this name\n" +
+          "Or write the name that the provider gives as audience, unless it is a client's ID",
+      };
+    case "expired":
+      return {
+        message: `It ended at ${time(claims["exp"])}`,
+        remedy: "Get a new token, and check both clocks",
+      };
+    case "not_yet_valid":
+      return { message: `It begins at ${time(claims["nbf"])}`, remedy: "Check the clocks of both machines" };
+    case "claims":
+      return {
+        message: `Its sub is ${text(claims["sub"])} and its exp ${
+          text(claims["exp"])
+        }; expected a text and a number`,
+        remedy: "Keycloak: give the client the scope basic, as Default",
+      };
+    case "inactive":
+      return {
+        message: "The issuer calls it inactive",
+        remedy: "Get a new token; if that is inactive too, check which client introspection.client_id is",
+      };
+    case "account":
+      return { message: "The account of its name is disabled", remedy: "Enable it with -enable-user" };
+    case "unavailable":
+      return {
+        message: "The issuer could not be asked",
+        remedy: "Run -doctor without -check-token, which says why",
+      };
+  }
+}
+
+/** What it gives its caller, and what one may have expected it to give. */
+function accepted(
+  { subject, name, groups, scopes = [] }: IssuerPrincipal,
+  { usernameClaim, groupsClaim, requiredScopes = [] }: TokenCheckSettings,
+): CheckResult[] {
+  const list = (values: readonly string[]) => values.length === 0 ? "none" : values.join(", ");
+  const found = [
+    note(`it lets in ${name ?? subject} (sub ${subject}), groups: ${list(groups)}, scopes: ${list(scopes)}`),
+  ];
+  const missing = requiredScopes.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0) {
+    found.push(error(
+      `It lacks the scopes ${missing.join(", ")}, which required_scopes asks for`,
+      "-- Let the client ask for them, and the provider give them",
+    ));
+  }
+  if (name === undefined) {
+    found.push(warning(
+      `It has no name in the claim ${usernameClaim}`,
+      "-- Lists and logs show sub. Keycloak: give the client the scope profile; or set username_claim",
+    ));
+  }
+  if (groupsClaim !== undefined && groups.length === 0) {
+    found.push(warning(
+      `It has no groups in the claim ${groupsClaim}`,
+      `-- Keycloak: add a Group Membership mapper with the Token Claim Name ${groupsClaim}; or put the user in a group`,
+    ));
+  }
+  const [path] = groups.filter((group) => group.startsWith("/"));
+  if (path !== undefined) {
+    found.push(warning(
+      `Its groups are paths: ${path}`,
+      `-- Write group:${path} in available_to_users, or switch off Full group path in Keycloak's mapper`,
+    ));
+  }
+  return found;
+}

@@ -1,0 +1,44 @@
+import { AppError } from "../../core/app_error.ts";
+import { type Principal, serverItself } from "../../core/principal.ts";
+import type { Database } from "../database.ts";
+import type { Row } from "./portal.ts";
+
+/**
+ * The rows of one of our own statements.
+ *
+ * @throws {AppError} `upstream` with what PostgreSQL says, its SQLSTATE in the data; `unavailable` without a connection
+ */
+export async function readRows(
+  database: Database,
+  signal: AbortSignal,
+  sql: string,
+  parameters: readonly (string | null)[] = [],
+  principal: Principal = serverItself,
+): Promise<readonly Row[]> {
+  const result = await database.read({
+    principal,
+    trusted: true,
+    signal,
+    sql,
+    parameters,
+  });
+  if (result.ok) return result.rows;
+  signal.throwIfAborted();
+  const { message, sqlState } = result.error;
+  throw new AppError(
+    "upstream",
+    `Cannot read from database "${database.name}": ${message}`,
+    { ...(sqlState !== undefined && { data: { sqlState } }) },
+  );
+}
+
+/** The value of one row of one column of JSON; undefined where there is none. Its shape is the statement's. */
+export async function readJson<T>(
+  database: Database,
+  signal: AbortSignal,
+  sql: string,
+  parameters: readonly (string | null)[] = [],
+): Promise<T | undefined> {
+  const [row] = await readRows(database, signal, sql, parameters);
+  return JSON.parse(row?.[0] ?? "null") ?? undefined;
+}
