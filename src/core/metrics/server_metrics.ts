@@ -65,252 +65,230 @@ export type ServerMetrics = ReturnType<typeof createServerMetrics>;
  * or from fixed lists, never from callers: what callers choose has no bound, and would be read by others.
  */
 export function createServerMetrics() {
-  const families: MetricFamily[] = [];
-  const listed = <Made extends { readonly family: MetricFamily }>(made: Made): Made => {
-    families.push(made.family);
-    return made;
+  const made = {
+    requests: createCounters({
+      name: "postern_http_requests_total",
+      help: "HTTP requests, by route and status.",
+      labels: ["server", "route", "code"],
+    }),
+    requestSeconds: createHistograms({
+      name: "postern_http_request_seconds",
+      help: "Time until a reply began, by route.",
+      labels: ["server", "route"],
+    }),
+    refusals: createCounters({
+      name: "postern_refusals_total",
+      help:
+        "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
+      labels: ["server", "reason"],
+    }),
+    quotaRefusals: createCounters({
+      name: "postern_quota_refusals_total",
+      help: "Calls and statements that were refused because their caller had used up a limit, by the limit.",
+      labels: ["limit"],
+    }),
+    toolCalls: createCounters({
+      name: "postern_tool_calls_total",
+      help: "Calls of tools, by how they ended; an unknown tool is one without a name.",
+      labels: ["tool", "outcome"],
+    }),
+    toolSeconds: createHistograms({
+      name: "postern_tool_call_seconds",
+      help: "Time that calls of a tool took.",
+      labels: ["tool"],
+    }),
+    stages: createHistograms({
+      name: "postern_stage_seconds",
+      help: "Time that requests spent in each stage; queue and postgresql by database.",
+      labels: ["server", "stage", "database"],
+    }),
+    statements: createCounters({
+      name: "postern_statements_total",
+      help: "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
+      labels: ["server", "database", "origin", "outcome"],
+    }),
+    stopped: createCounters({
+      name: "postern_statements_stopped_total",
+      help: "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
+      labels: ["server", "database"],
+    }),
+    rows: createCounters({
+      name: "postern_rows_total",
+      help: "Rows that statements returned.",
+      labels: ["server", "database"],
+    }),
+    rowBytes: createCounters({
+      name: "postern_row_bytes_total",
+      help: "Bytes of these rows, as PostgreSQL sent them.",
+      labels: ["server", "database"],
+    }),
+    connections: createGauges({
+      name: "postern_database_connections",
+      help: "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
+      labels: ["server", "database", "state"],
+    }),
+    connectionsMax: createGauges({
+      name: "postern_database_connections_max",
+      help: "Most connections to all databases together.",
+      labels: ["server"],
+    }),
+    waiting: createGauges({
+      name: "postern_database_waiting_requests",
+      help: "Requests that wait for a connection.",
+      labels: ["server", "database"],
+    }),
+    logins: createCounters({
+      name: "postern_logins_total",
+      help: "Logins, by how they ended.",
+      labels: ["outcome"],
+    }),
+    lockouts: createCounters({
+      name: "postern_lockouts_total",
+      help: "Accounts that were locked after failed logins.",
+      labels: [],
+    }),
+    issuerRefusals: createCounters({
+      name: "postern_issuer_token_refusals_total",
+      help: "Tokens that an issuer might have written and that were refused, by the reason.",
+      labels: ["reason"],
+    }),
+    issuerRequests: createCounters({
+      name: "postern_issuer_requests_total",
+      help: "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
+      labels: ["what", "outcome"],
+    }),
+    sessions: createGauges({
+      name: "postern_sessions",
+      help: "Sessions of users who are logged in.",
+      labels: [],
+    }),
+    oauthEvents: createCounters({
+      name: "postern_oauth_events_total",
+      help:
+        "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
+        "refused requests for tokens, and codes or refresh tokens that were used twice.",
+      labels: ["event"],
+    }),
+    oauthGrants: createGauges({
+      name: "postern_oauth_grants",
+      help: "Grants that the built-in authorization server gave and that have not ended.",
+      labels: [],
+    }),
+    auditLines: createGauges({
+      name: "postern_audit_lines_total",
+      help: "Lines of the audit trail: written, or lost where no more could wait for its file.",
+      labels: ["outcome"],
+      type: "counter",
+    }),
+    auditWaiting: createGauges({
+      name: "postern_audit_waiting_lines",
+      help: "Lines that wait for the audit trail's file: more than some while it cannot be written.",
+      labels: [],
+    }),
+    reloads: createCounters({
+      name: "postern_reloads_total",
+      help: "Reloads of files while the server ran, by what was read and whether it could be used.",
+      labels: ["what", "outcome"],
+    }),
+    providerCalls: createCounters({
+      name: "postern_provider_calls_total",
+      help:
+        "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
+      labels: ["server", "pipeline", "provider", "operation", "outcome"],
+    }),
+    providerSeconds: createHistograms({
+      name: "postern_provider_call_seconds",
+      help: "Time that calls of providers took, with their retries; of a stream until its end.",
+      labels: ["server", "pipeline", "provider", "operation"],
+    }),
+    providerRetries: createCounters({
+      name: "postern_provider_retries_total",
+      help: "Further attempts of calls of providers.",
+      labels: ["server", "pipeline", "provider"],
+    }),
+    providerTokens: createCounters({
+      name: "postern_provider_tokens_total",
+      help: "Tokens, as providers count them; prompt includes those of the cached parts.",
+      labels: ["server", "pipeline", "provider", "kind"],
+    }),
+    circuits: createGauges({
+      name: "postern_provider_circuits",
+      help:
+        "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
+      labels: ["server", "pipeline", "provider", "state"],
+    }),
+    queries: createCounters({
+      name: "postern_queries_total",
+      help: "Questions to pipelines, by how they ended.",
+      labels: ["pipeline", "outcome"],
+    }),
+    querySeconds: createHistograms({
+      name: "postern_query_seconds",
+      help: "Time until the end of an answer.",
+      labels: ["pipeline"],
+    }),
+    queryStages: createHistograms({
+      name: "postern_query_stage_seconds",
+      help: "Time that questions spent in each stage of their answer.",
+      labels: ["pipeline", "stage"],
+    }),
+    loopDelay: createHistograms({
+      name: "postern_event_loop_delay_seconds",
+      help: "How late the event loop was, looked at several times a second.",
+      labels: [],
+    }),
+    memory: createGauges({
+      name: "postern_heap_bytes",
+      help: "Memory of the JavaScript heap on the main thread.",
+      labels: ["kind"],
+    }),
+    residentMemory: createGauges({
+      name: "process_resident_memory_bytes",
+      help: "Memory that the process holds.",
+      labels: [],
+    }),
+    cpu: createGauges({
+      name: "process_cpu_seconds_total",
+      help: "CPU time of the process on all of its threads.",
+      labels: [],
+      type: "counter",
+    }),
+    startTime: createGauges({
+      name: "process_start_time_seconds",
+      help: "When the process started, in seconds since 1970.",
+      labels: [],
+    }),
+    buildInfo: createGauges({
+      name: "postern_build_info",
+      help: "1, with what the program was built from.",
+      labels: ["version", "deno", "v8"],
+    }),
   };
-  const requests = listed(createCounters({
-    name: "postern_http_requests_total",
-    help: "HTTP requests, by route and status.",
-    labels: ["server", "route", "code"],
-  }));
-  const requestSeconds = listed(createHistograms({
-    name: "postern_http_request_seconds",
-    help: "Time until a reply began, by route.",
-    labels: ["server", "route"],
-  }));
-  const refusals = listed(createCounters({
-    name: "postern_refusals_total",
-    help:
-      "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
-    labels: ["server", "reason"],
-  }));
-  const quotaRefusals = listed(createCounters({
-    name: "postern_quota_refusals_total",
-    help: "Calls and statements that were refused because their caller had used up a limit, by the limit.",
-    labels: ["limit"],
-  }));
-  const toolCalls = listed(createCounters({
-    name: "postern_tool_calls_total",
-    help: "Calls of tools, by how they ended; an unknown tool is one without a name.",
-    labels: ["tool", "outcome"],
-  }));
-  const toolSeconds = listed(createHistograms({
-    name: "postern_tool_call_seconds",
-    help: "Time that calls of a tool took.",
-    labels: ["tool"],
-  }));
-  const stages = listed(createHistograms({
-    name: "postern_stage_seconds",
-    help: "Time that requests spent in each stage; queue and postgresql by database.",
-    labels: ["server", "stage", "database"],
-  }));
-  const statements = listed(createCounters({
-    name: "postern_statements_total",
-    help: "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
-    labels: ["server", "database", "origin", "outcome"],
-  }));
-  const stopped = listed(createCounters({
-    name: "postern_statements_stopped_total",
-    help: "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
-    labels: ["server", "database"],
-  }));
-  const rows = listed(createCounters({
-    name: "postern_rows_total",
-    help: "Rows that statements returned.",
-    labels: ["server", "database"],
-  }));
-  const rowBytes = listed(createCounters({
-    name: "postern_row_bytes_total",
-    help: "Bytes of these rows, as PostgreSQL sent them.",
-    labels: ["server", "database"],
-  }));
-  const connections = listed(createGauges({
-    name: "postern_database_connections",
-    help: "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
-    labels: ["server", "database", "state"],
-  }));
-  const connectionsMax = listed(createGauges({
-    name: "postern_database_connections_max",
-    help: "Most connections to all databases together.",
-    labels: ["server"],
-  }));
-  const waiting = listed(createGauges({
-    name: "postern_database_waiting_requests",
-    help: "Requests that wait for a connection.",
-    labels: ["server", "database"],
-  }));
-  const logins = listed(createCounters({
-    name: "postern_logins_total",
-    help: "Logins, by how they ended.",
-    labels: ["outcome"],
-  }));
-  const lockouts = listed(createCounters({
-    name: "postern_lockouts_total",
-    help: "Accounts that were locked after failed logins.",
-    labels: [],
-  }));
-  const issuerRefusals = listed(createCounters({
-    name: "postern_issuer_token_refusals_total",
-    help: "Tokens that an issuer might have written and that were refused, by the reason.",
-    labels: ["reason"],
-  }));
-  const issuerRequests = listed(createCounters({
-    name: "postern_issuer_requests_total",
-    help: "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
-    labels: ["what", "outcome"],
-  }));
-  const sessions = listed(createGauges({
-    name: "postern_sessions",
-    help: "Sessions of users who are logged in.",
-    labels: [],
-  }));
-  const oauthEvents = listed(createCounters({
-    name: "postern_oauth_events_total",
-    help:
-      "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
-      "refused requests for tokens, and codes or refresh tokens that were used twice.",
-    labels: ["event"],
-  }));
-  const oauthGrants = listed(createGauges({
-    name: "postern_oauth_grants",
-    help: "Grants that the built-in authorization server gave and that have not ended.",
-    labels: [],
-  }));
-  const auditLines = listed(createGauges({
-    name: "postern_audit_lines_total",
-    help: "Lines of the audit trail: written, or lost where no more could wait for its file.",
-    labels: ["outcome"],
-    type: "counter",
-  }));
-  const auditWaiting = listed(createGauges({
-    name: "postern_audit_waiting_lines",
-    help: "Lines that wait for the audit trail's file: more than some while it cannot be written.",
-    labels: [],
-  }));
-  const reloads = listed(createCounters({
-    name: "postern_reloads_total",
-    help: "Reloads of files while the server ran, by what was read and whether it could be used.",
-    labels: ["what", "outcome"],
-  }));
-  const providerCalls = listed(createCounters({
-    name: "postern_provider_calls_total",
-    help:
-      "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
-    labels: ["server", "pipeline", "provider", "operation", "outcome"],
-  }));
-  const providerSeconds = listed(createHistograms({
-    name: "postern_provider_call_seconds",
-    help: "Time that calls of providers took, with their retries; of a stream until its end.",
-    labels: ["server", "pipeline", "provider", "operation"],
-  }));
-  const providerRetries = listed(createCounters({
-    name: "postern_provider_retries_total",
-    help: "Further attempts of calls of providers.",
-    labels: ["server", "pipeline", "provider"],
-  }));
-  const providerTokens = listed(createCounters({
-    name: "postern_provider_tokens_total",
-    help: "Tokens, as providers count them; prompt includes those of the cached parts.",
-    labels: ["server", "pipeline", "provider", "kind"],
-  }));
-  const circuits = listed(createGauges({
-    name: "postern_provider_circuits",
-    help:
-      "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
-    labels: ["server", "pipeline", "provider", "state"],
-  }));
-  const queries = listed(createCounters({
-    name: "postern_queries_total",
-    help: "Questions to pipelines, by how they ended.",
-    labels: ["pipeline", "outcome"],
-  }));
-  const querySeconds = listed(createHistograms({
-    name: "postern_query_seconds",
-    help: "Time until the end of an answer.",
-    labels: ["pipeline"],
-  }));
-  const queryStages = listed(createHistograms({
-    name: "postern_query_stage_seconds",
-    help: "Time that questions spent in each stage of their answer.",
-    labels: ["pipeline", "stage"],
-  }));
-  const loopDelay = listed(createHistograms({
-    name: "postern_event_loop_delay_seconds",
-    help: "How late the event loop was, looked at several times a second.",
-    labels: [],
-  }));
-  const memory = listed(createGauges({
-    name: "postern_heap_bytes",
-    help: "Memory of the JavaScript heap on the main thread.",
-    labels: ["kind"],
-  }));
-  const residentMemory = listed(createGauges({
-    name: "process_resident_memory_bytes",
-    help: "Memory that the process holds.",
-    labels: [],
-  }));
-  const cpu = listed(createGauges({
-    name: "process_cpu_seconds_total",
-    help: "CPU time of the process on all of its threads.",
-    labels: [],
-    type: "counter",
-  }));
-  const startTime = listed(createGauges({
-    name: "process_start_time_seconds",
-    help: "When the process started, in seconds since 1970.",
-    labels: [],
-  }));
-  const buildInfo = listed(createGauges({
-    name: "postern_build_info",
-    help: "1, with what the program was built from.",
-    labels: ["version", "deno", "v8"],
-  }));
-
   // a series that begins with 1 shows no change: an alert would not hear of the first that failed
   for (const what of ["configuration", "tokens", "users", "certificate"]) {
-    for (const result of ["ok", "failed"]) reloads.of(what, result);
+    for (const result of ["ok", "failed"]) made.reloads.of(what, result);
   }
-  const stage = (server: ServedBy, name: Stage, database = "") => stages.of(server, name, database);
+  const stage = (server: ServedBy, name: Stage, database = "") => made.stages.of(server, name, database);
   return {
-    families,
+    ...made,
+    families: Object.values(made).map(({ family }): MetricFamily => family),
     stage,
-    refusals,
-    quotaRefusals,
-    reloads,
-    logins,
-    lockouts: lockouts.of(),
-    issuerRefusals,
-    issuerRequests,
-    sessions,
-    oauthEvents,
-    oauthGrants,
-    auditLines,
-    auditWaiting,
-    connections,
-    connectionsMax,
-    waiting,
-    loopDelay: loopDelay.of(),
-    memory,
-    residentMemory,
-    cpu,
-    startTime,
-    buildInfo,
+    lockouts: made.lockouts.of(),
+    loopDelay: made.loopDelay.of(),
     /** Told of each request: its route's pattern and its reply's status. */
     ofRequests: (server: ServedBy) =>
       countEnds((route) => ({
-        seconds: requestSeconds.of(server, route),
-        counter: (code) => requests.of(server, route, code),
+        seconds: made.requestSeconds.of(server, route),
+        counter: (code) => made.requests.of(server, route, code),
       })),
     /** Told of each call of a tool, whose name is empty where there is no such tool. */
     toolCalled: countEnds((tool) => ({
-      seconds: toolSeconds.of(tool),
-      counter: (result) => toolCalls.of(tool, result),
+      seconds: made.toolSeconds.of(tool),
+      counter: (result) => made.toolCalls.of(tool, result),
     })),
     ofDatabase(server: ServedBy, database: string): StatementMetrics {
       const ended = (origin: string) => {
-        const result = (name: StatementResult) => statements.of(server, database, origin, name);
+        const result = (name: StatementResult) => made.statements.of(server, database, origin, name);
         return {
           rows: result("rows"),
           refused: result("refused"),
@@ -325,9 +303,9 @@ export function createServerMetrics() {
         queue: stage(server, "queue", database),
         postgresql: stage(server, "postgresql", database),
         ended: { caller: ended("caller"), own: ended("own") },
-        stopped: stopped.of(server, database),
-        rows: rows.of(server, database),
-        rowBytes: rowBytes.of(server, database),
+        stopped: made.stopped.of(server, database),
+        rows: made.rows.of(server, database),
+        rowBytes: made.rowBytes.of(server, database),
       };
     },
     /**
@@ -337,21 +315,21 @@ export function createServerMetrics() {
     ofProvider(server: ServedBy, pipeline: string, provider: string): ProviderMetrics & Disposable {
       const labels = [server, pipeline, provider] as const;
       const watched = new DisposableStack();
-      const tokens = (kind: string) => providerTokens.of(...labels, kind);
+      const tokens = (kind: string) => made.providerTokens.of(...labels, kind);
       const called = countEnds((operation) => ({
-        seconds: providerSeconds.of(...labels, operation),
-        counter: (result) => providerCalls.of(...labels, operation, result),
+        seconds: made.providerSeconds.of(...labels, operation),
+        counter: (result) => made.providerCalls.of(...labels, operation, result),
       }));
       const waits = stage(server, "provider");
       return {
         offers(operation) {
-          for (const result of ["ok", "credentials"]) providerCalls.of(...labels, operation, result);
+          for (const result of ["ok", "credentials"]) made.providerCalls.of(...labels, operation, result);
         },
         called(operation, result, ms) {
           called(operation, result, ms);
           waits.observe(ms);
         },
-        retries: providerRetries.of(...labels),
+        retries: made.providerRetries.of(...labels),
         tokens: {
           prompt: tokens("prompt"),
           completion: tokens("completion"),
@@ -364,18 +342,18 @@ export function createServerMetrics() {
               labels: [...labels, name],
               value: state() === name ? 1 : 0,
             }));
-          watched.defer(circuits.collect(samples));
+          watched.defer(made.circuits.collect(samples));
         },
         [Symbol.dispose]: () => watched.dispose(),
       };
     },
     /** Told of each question: its pipeline, and `ok`, `client_left` or the error's code in small letters. */
     queryEnded: countEnds((pipeline) => ({
-      seconds: querySeconds.of(pipeline),
-      counter: (result) => queries.of(pipeline, result),
+      seconds: made.querySeconds.of(pipeline),
+      counter: (result) => made.queries.of(pipeline, result),
     })),
     ofQueryStages(pipeline: string): QueryStages {
-      const stage = (name: string) => queryStages.of(pipeline, name);
+      const stage = (name: string) => made.queryStages.of(pipeline, name);
       return {
         embedding: stage("embedding"),
         search: stage("search"),
