@@ -81,16 +81,9 @@ export async function openAuthorizationServer(
       allowDocuments: oauth.allow_client_id_metadata_documents,
       allowedRedirectUris: oauth.allowed_redirect_uris,
       allowedOrigins: options.allowedOrigins,
-      branding: {
-        title: page.title,
-        subtitle: page.subtitle,
-        message: page.message,
-        footer: page.footer,
-        primaryColour: page.primary_colour,
-        secondaryColour: page.secondary_colour,
-      },
+      branding: { title: page.title, message: page.message, colour: page.primary_colour },
       refreshLifetimeText: durationText(oauth.refresh_token_lifetime),
-      ...await readPictures(oauth),
+      logo: await readLogo(oauth),
       cookieKeys,
       store,
       accounts: users,
@@ -114,7 +107,7 @@ export async function openAuthorizationServer(
 /** Whether the files that it reads can be used, without making any. @throws {AppError} as openAuthorizationServer */
 export async function checkAuthorizationFiles(oauth: Oauth, dataDir: string): Promise<void> {
   await checkCookieKeys(dataDir);
-  await readPictures(oauth);
+  await readLogo(oauth);
 }
 
 const imageTypes: Readonly<Record<string, string>> = {
@@ -123,16 +116,10 @@ const imageTypes: Readonly<Record<string, string>> = {
   ".jpeg": "image/jpeg",
   ".gif": "image/gif",
   ".webp": "image/webp",
-  ".ico": "image/x-icon",
 };
 
-async function readPictures({ login_page }: Oauth): Promise<{ logo?: Picture; favicon?: Picture }> {
-  const logo = await readPicture("http.auth.oauth.login_page.logo_file", login_page.logo_file);
-  const favicon = await readPicture("http.auth.oauth.login_page.favicon_file", login_page.favicon_file);
-  return { ...(logo === undefined ? {} : { logo }), ...(favicon === undefined ? {} : { favicon }) };
-}
-
-async function readPicture(setting: string, path: string | undefined): Promise<Picture | undefined> {
+async function readLogo({ login_page: { logo_file: path } }: Oauth): Promise<Picture | undefined> {
+  const setting = "http.auth.oauth.login_page.logo_file";
   if (path === undefined) return undefined;
   const type = imageTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
   try {

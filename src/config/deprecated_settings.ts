@@ -27,7 +27,11 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
   "identity.allow_shared_vector_index":
     "questions of callers with rows of their own use no index over the rows of all",
   "http.auth.oauth.login_page.template_file":
-    "the login page is Postern's own; http.auth.oauth.login_page sets its texts, logo and colours",
+    "the login page is Postern's own; http.auth.oauth.login_page sets its title, message, logo and colour",
+  ...Object.fromEntries(["subtitle", "footer", "favicon_file", "secondary_colour"].map((key) => [
+    `http.auth.oauth.login_page.${key}`,
+    "the login page has a title, a message, a logo and one colour",
+  ])),
   "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
   "databases[].allow_writes": "every database is read-only",
   "databases[].allow_llm_switching":

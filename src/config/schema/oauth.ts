@@ -53,25 +53,16 @@ const colour = () => {
   return z.string({ error }).regex(/^#(?:[\da-f]{3}|[\da-f]{6})$/i, { error });
 };
 
-/** No SVG: it can hold scripts, and the page's own address would serve it. */
-const image = (...suffixes: readonly string[]) => {
-  const names = `.${suffixes.slice(0, -1).join(", .")} or .${suffixes.at(-1)}`;
-  return filePath().refine((value) => suffixes.some((suffix) => value.toLowerCase().endsWith(`.${suffix}`)), {
-    error: `expected a file whose name ends with ${names}`,
-  });
-};
+const imageSuffixes = /\.(?:png|jpe?g|gif|webp)$/i;
 
 const loginPage = section({
   title: text().prefault("Sign in").describe("Heading of the login page; your organisation's name, say"),
-  subtitle: text().prefault("Sign in to the database assistant").describe("Text below the heading"),
   message: text().optional().describe("Notice above the form; a blank line begins a new paragraph"),
-  footer: text().optional().describe("Text below the form"),
-  logo_file: image("png", "jpg", "jpeg", "gif", "webp").optional().describe("Logo: PNG, JPEG, GIF or WebP"),
-  favicon_file: image("ico", "png").optional().describe("Icon of the browser's tab: ICO or PNG"),
+  logo_file: filePath().refine((value) => imageSuffixes.test(value), {
+    // no SVG: it can hold scripts, and the page's own address would serve it
+    error: "expected a file whose name ends with .png, .jpg, .jpeg, .gif or .webp",
+  }).optional().describe("Logo: PNG, JPEG, GIF or WebP"),
   primary_colour: colour().prefault("#0B7285").describe("Colour of buttons"),
-  secondary_colour: colour().prefault("#0C5460").describe(
-    "Colour of buttons under the pointer, and of links",
-  ),
 });
 
 /** The built-in authorization server; without an issuer there is none. Names and meaning are pgEdge's. */

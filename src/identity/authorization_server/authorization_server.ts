@@ -44,7 +44,7 @@ const routes: readonly (readonly [pattern: RegExp, method: "GET" | "POST" | "bot
   [/^\/oauth\/device$/, "POST", "/oauth/device"],
   [/^\/oauth\/device\/verify$/, "both", "/oauth/device/verify"],
   [/^\/oauth\/device\/verify\/[\w-]+$/, "GET", "/oauth/device/verify"],
-  [/^\/oauth\/static\/(?:logo|favicon)$/, "GET", "/oauth/static"],
+  [/^\/oauth\/static\/logo$/, "GET", "/oauth/static"],
 ];
 
 /** A request with what is known of it besides. */
@@ -73,7 +73,6 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   const pages = createPages({
     ...options.branding,
     hasLogo: options.logo !== undefined,
-    hasFavicon: options.favicon !== undefined,
     staticPath: `${prefix}/oauth/static`,
   });
   const ofHour = { windowMs: hourMs, now: () => performance.now() };
@@ -311,7 +310,6 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         return notAllowed(allowed === "both" ? "GET, POST" : allowed);
       }
       if (path === "/oauth/static/logo") return pictureResponse(options.logo);
-      if (path === "/oauth/static/favicon") return pictureResponse(options.favicon);
       if (path === "/oauth/register" && !options.allowRegistration) return undefined;
       try {
         return tooMany(method, path, call.address) ?? await answer(call, path);

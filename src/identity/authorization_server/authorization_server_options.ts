@@ -26,11 +26,10 @@ export interface AuthorizationServerOptions {
   readonly allowedRedirectUris: readonly string[];
   /** Origins of web pages that may call this server. */
   readonly allowedOrigins: readonly string[];
-  readonly branding: Omit<Branding, "hasLogo" | "hasFavicon" | "staticPath">;
+  readonly branding: Omit<Branding, "hasLogo" | "staticPath">;
   /** How long an unused grant lasts, for people. */
   readonly refreshLifetimeText: string;
   readonly logo?: Picture | undefined;
-  readonly favicon?: Picture | undefined;
   readonly cookieKeys: Pick<CookieKeys, "secrets">;
   readonly store: GrantStore;
   readonly accounts: AccountSource;

@@ -4,14 +4,10 @@ import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 /** What an operator decides of the pages' looks: the setting `http.auth.oauth.login_page`. */
 export interface Branding {
   readonly title: string;
-  readonly subtitle: string;
   readonly message?: string | undefined;
-  readonly footer?: string | undefined;
-  readonly primaryColour: string;
-  readonly secondaryColour: string;
+  readonly colour: string;
   readonly hasLogo: boolean;
-  readonly hasFavicon: boolean;
-  /** The path under which logo and icon are served. */
+  /** The path under which the logo is served. */
   readonly staticPath: string;
 }
 
@@ -54,7 +50,7 @@ const rightTexts: Readonly<Record<ServedBy, string>> = {
 export type Pages = ReturnType<typeof createPages>;
 
 export function createPages(branding: Branding) {
-  const { title, subtitle, message, footer, staticPath } = branding;
+  const { title, message, staticPath } = branding;
   const style = styleSheet(branding);
   const styleHash = createHash("sha256").update(style).digest("base64");
   const t = escapeHtml;
@@ -71,7 +67,6 @@ export function createPages(branding: Branding) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${t(heading)}</title>
-${branding.hasFavicon ? `<link rel="icon" href="${t(staticPath)}/favicon">` : ""}
 <style>${style}</style>
 </head>
 <body>
@@ -79,7 +74,6 @@ ${branding.hasFavicon ? `<link rel="icon" href="${t(staticPath)}/favicon">` : ""
 ${branding.hasLogo ? `<img src="${t(staticPath)}/logo" alt="">` : ""}
 <h1>${t(heading)}</h1>
 ${body}
-${footer === undefined ? "" : `<footer>${t(footer)}</footer>`}
 </main>
 </body>
 </html>
@@ -106,8 +100,7 @@ ${footer === undefined ? "" : `<footer>${t(footer)}</footer>`}
       const { action, client, username = "", problem, status = 200 } = options;
       return page(
         title,
-        `<p>${t(subtitle)}</p>
-${notice}
+        `${notice}
 ${alert(problem)}
 <p class="who">${whoAsks(client)} asks to be let in.</p>
 <form method="post" action="${t(action)}">
@@ -264,7 +257,7 @@ export function pageHeaders({ formTargets }: Page, styleHash: string): Record<st
   };
 }
 
-function styleSheet({ primaryColour, secondaryColour }: Branding): string {
+function styleSheet({ colour }: Branding): string {
   return `:root{color-scheme:light dark}
 body{margin:0;font:16px/1.5 system-ui,sans-serif;background:#f3f4f6;color:#1f2933}
 main{max-width:26rem;margin:8vh auto;padding:2rem;background:#fff;border-radius:8px;box-shadow:0 1px 4px #0003}
@@ -273,15 +266,14 @@ h1{margin:0 0 .5rem;font-size:1.5rem}
 label{display:block;margin:.75rem 0 .25rem;font-weight:600}
 input{box-sizing:border-box;width:100%;padding:.6rem;font:inherit;border:1px solid #7b8794;border-radius:4px}
 button{width:100%;margin-top:1rem;padding:.7rem;font:inherit;font-weight:600;color:${
-    textOn(primaryColour)
-  };background:${primaryColour};border:0;border-radius:4px;cursor:pointer}
-button:hover,button:focus-visible{color:${textOn(secondaryColour)};background:${secondaryColour}}
+    textOn(colour)
+  };background:${colour};border:0;border-radius:4px;cursor:pointer}
+button:hover,button:focus-visible{filter:brightness(.85)}
 button.plain{margin-top:.5rem;color:inherit;background:none;border:1px solid #7b8794}
 :focus-visible{outline:3px solid #1f2933;outline-offset:2px}
 dt{font-weight:600}dd{margin:0 0 .5rem;overflow-wrap:anywhere}
 .alert{padding:.6rem;color:#7a0c0c;background:#fde8e8;border-radius:4px}
 .code{font-size:1.6rem;text-align:center;letter-spacing:.1em}
-footer{margin-top:1.5rem;font-size:.85rem}
 @media (prefers-color-scheme:dark){body{background:#12181f;color:#e4e7eb}main{background:#1f2933}input{color:inherit;background:#12181f}:focus-visible{outline-color:#e4e7eb}}`;
 }
 

@@ -48,7 +48,7 @@ Deno.test("a client that a document describes is let in, by a login from the fir
     allowDocuments: true,
     allowedRedirectUris: [redirectUri],
     allowedOrigins: [],
-    branding: { title: "Sign in", subtitle: "", primaryColour: "#000", secondaryColour: "#000" },
+    branding: { title: "Sign in", colour: "#000" },
     refreshLifetimeText: "1 minute",
     cookieKeys: { secrets: ["a secret"] },
     store,
