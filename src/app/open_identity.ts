@@ -23,11 +23,11 @@ import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./
 /** Everything that tells a server who is calling. */
 export interface Identity {
   readonly authenticator: Authenticator;
-  /** Absent where nobody may log in with a password. */
+  /** Optional: none where nobody may log in with a password. */
   readonly login?: Login;
-  /** The built-in authorization server; absent where its tokens let nobody in. */
+  /** The built-in authorization server. Optional: none where its tokens let nobody in. */
   readonly oauth?: OpenAuthorizationServer;
-  /** Whose access tokens let callers in; absent where none do. */
+  /** Whose access tokens let callers in. Optional: none where no such tokens do. */
   readonly issuer?: Pick<Issuer, "name" | "ping">;
   /** Ends a session or a grant, by its id; one that has ended already does no harm. */
   readonly endSession: (id: string) => void;
@@ -47,7 +47,7 @@ export interface OauthOptions extends
 
 interface IdentityOptions {
   readonly files: FileWatch;
-  /** Absent where the process has no authorization server of its own. */
+  /** Optional: none where the process has no authorization server of its own. */
   readonly oauth: OauthOptions | undefined;
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */

@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly serverInfo: ServerInfo;
   /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
   readonly print: (line: string) => void;
-  /** Absent where the configuration has no file. */
+  /** Optional: none where the configuration has no file. */
   readonly reload?: ConfigSource;
 }
 
@@ -36,13 +36,13 @@ export interface Running extends RunOptions {
   readonly onConfig: (prepare: ApplyConfig) => void;
   readonly metrics: ServerMetrics;
   readonly quotas: Quotas;
-  /** Absent where the configuration does not ask for it. */
+  /** Optional: none where the configuration does not ask for it. */
   readonly access: AccessLog | undefined;
-  /** Absent where the configuration names no collector. */
+  /** Optional: none where the configuration names no collector. */
   readonly tracer: Tracer | undefined;
   readonly audit: AuditTrail | undefined;
   readonly incidents: IncidentLog;
-  /** Absent where no server asks who is calling. */
+  /** Optional: none where no server asks who is calling. */
   readonly identities: Identities | undefined;
   readonly logger: Logger;
 }

@@ -32,7 +32,7 @@ export type VerifyResult =
  * may be of any size. A server may write it meanwhile: what it writes after the start is left out. Where somebody changes a
  * line and makes every later hash anew, only hashes that are kept elsewhere show it.
  *
- * @param after the end of the file before, where several make up one trail; absent: the file may start a chain or go on
+ * @param after the end of the file before, where several make up one trail. Optional: without it, the file may start a chain or go on
  * with any
  * @throws AppError `not_found` for a missing file, `unavailable` where it cannot be read
  */

@@ -19,9 +19,9 @@ export type DatabaseConfig = Omit<ParsedDatabase, "host" | "port" | "hosts"> & {
 export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" | "api_keys"> & {
   databases: DatabaseConfig[];
   pipelines: PipelineConfig[];
-  /** Where libpq looks for passwords that are given nowhere else; absent where no home folder is known. */
+  /** Where libpq looks for passwords that are given nowhere else. Optional: none where no home folder is known. */
   pass_file?: string;
-  /** Where systemd waits to hear that the servers are ready; absent where it does not. */
+  /** Where systemd waits to hear that the servers are ready. Optional: none where it does not. */
   notify_socket?: string;
   vendors: Vendors;
 };

@@ -359,9 +359,9 @@ function overloaded(why: string, expectedMs: number): AppError {
 const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
 
 interface GateOptions extends AdmissionOptions {
-  /** Of one caller; `places` where absent. */
+  /** Of one caller. Optional; the default is `places`. */
   readonly placesPerCaller?: number | ((caller: string) => number);
-  /** Of all, where that changes while `places` bounds no wait; `places` where absent. */
+  /** Of all, where that changes while `places` bounds no wait. Optional; the default is `places`. */
   readonly placesNow?: () => number;
 }
 

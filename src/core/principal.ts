@@ -20,7 +20,7 @@ export type Principal =
     readonly username: string;
     /** When the account was made, in milliseconds since 1970: tells it from an earlier one of the same name. */
     readonly accountSince?: number;
-    /** What its access token is good for; absent: everything that the user may do. */
+    /** What its access token is good for. Optional: without it, everything that the user may do. */
     readonly scopes?: readonly string[];
   }
   | {
@@ -39,7 +39,7 @@ export type Principal =
     readonly claimsText?: string;
     /** The username of the account whose rights the caller has besides. */
     readonly account?: string;
-    /** When the caller's token ends, in milliseconds since 1970, and with it what it began; absent: never. */
+    /** When the caller's token ends, in milliseconds since 1970, and with it what it began. Optional: without it, never. */
     readonly endsAt?: number;
   };
 

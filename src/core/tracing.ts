@@ -20,7 +20,7 @@ export interface Span {
   set(attributes: SpanAttributes): void;
   /** What callers, models or databases wrote; asked for only where the configuration wants it in traces. */
   setText(name: string, text: () => string): void;
-  /** @param error what kind of error it ended with, one of few words or numbers; absent where with none */
+  /** @param error what kind of error it ended with, one of few words or numbers. Optional: none where with none */
   end(error?: string): void;
 }
 

@@ -3,7 +3,7 @@ import { canonicalIpAddress, canonicalIpv6Address, isInBlocks, parseAddressBlock
 import type { ClientHeader } from "./client_header_kinds.ts";
 
 export interface ClientAddressOptions {
-  /** The header in which the proxies name the client; absent: the network peer is the client. */
+  /** The header in which the proxies name the client. Optional: without it, the network peer is the client. */
   readonly header?: ClientHeader;
   /** Addresses and CIDR blocks whose header is believed. */
   readonly trustedProxies: readonly string[];

@@ -5,7 +5,7 @@ import type { ListenerOptions, RouteBindings } from "./listener.ts";
  * Counts requests by route and status, and how long each took until its reply began.
  *
  * @param routeOf the route of a URL's path; only a route's pattern may come of it, never a part of the path that a client chose
- * @param access told of each request; absent where nobody wants to know
+ * @param access told of each request. Optional: none where nobody wants to know
  */
 export function countRequests(
   handle: ListenerOptions["handle"],

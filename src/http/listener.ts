@@ -28,7 +28,7 @@ export interface RouteBindings {
   principal?: Principal;
   /** What the access log tells of the request besides; noted by the routes, of names that the server knows. */
   logFields?: LogFields;
-  /** Absent where the request is not traced; noted by `trace_requests`. */
+  /** Optional; none where it is not traced; noted by `trace_requests`. */
   span?: Span;
 }
 
@@ -40,7 +40,7 @@ export interface ListenerOptions {
    * the headers, the body's length among them (RFC 9110, section 9.3.2).
    */
   readonly handle: (request: Request, bindings: RouteBindings) => Response | Promise<Response>;
-  /** How the log says where it listens, before the URL; `listening on` where absent. */
+  /** How the log says where it listens, before the URL. Optional; the default is `listening on`. */
   readonly announcement?: string;
   readonly logger: Logger;
 }

@@ -6,7 +6,7 @@ export interface AccessObject {
   readonly name: string;
   /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
   readonly available_to_users?: readonly string[];
-  /** Scopes that a caller needs all of, if its access token is bound to scopes; absent: none. */
+  /** Scopes that a caller needs all of, if its access token is bound to scopes. Optional: without it, none. */
   readonly scopes?: readonly string[];
 }
 

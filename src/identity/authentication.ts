@@ -7,9 +7,9 @@ import type { Login } from "./login.ts";
 /** How a server tells callers apart, and what it asks of all of them. */
 export interface Authentication {
   readonly authenticator: Authenticator;
-  /** Absent where nobody can log in with a password. */
+  /** Optional: none where nobody can log in with a password. */
   readonly login?: Login;
-  /** Ends a session, by its id. Absent where nobody can log out. */
+  /** Ends a session, by its id. Optional: none where nobody can log out. */
   readonly endSession?: (id: string) => void;
   /** Scopes that every request needs whose caller's token is bound to scopes. */
   readonly requiredScopes?: readonly string[];

@@ -9,7 +9,7 @@ export interface RateLimiterOptions {
   readonly now: () => number;
   /** Addresses that are remembered at most. */
   readonly maxAddresses?: number;
-  /** What counts as one address; `addressGroup` where absent. */
+  /** What counts as one address. Optional; the default is `addressGroup`. */
   readonly groupOf?: (address: string) => string;
 }
 

@@ -36,7 +36,7 @@ export interface CompletionRequest {
    * a stream: until its first item.
    */
   readonly timeoutMs?: number | undefined;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
@@ -83,7 +83,7 @@ export interface EmbeddingRequest {
   readonly texts: readonly string[];
   /** Some models embed a question differently from the documents that are searched. */
   readonly purpose: "query" | "document";
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
@@ -106,7 +106,7 @@ export interface RerankRequest {
   readonly documents: readonly string[];
   /** How many of the best to return; all where absent. */
   readonly topK?: number;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
@@ -167,7 +167,7 @@ export interface ProviderOptions {
   readonly longestAskedDelayMs?: number | undefined;
   /** Told what each request used, including failed ones and pings. */
   readonly onUsage?: OnUsage | undefined;
-  /** Counts its calls; absent: nothing does, and nothing traces them. */
+  /** Counts its calls. Optional: without it, nothing does, and nothing traces them. */
   readonly metrics?: ProviderMetrics | undefined;
   /** Origins that are told the span of a request, in `traceparent`; none where absent. */
   readonly tracedOrigins?: readonly string[] | undefined;

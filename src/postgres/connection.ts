@@ -21,7 +21,7 @@ export interface LoginOptions {
   readonly password: () => Promise<string>;
   /** Opens a stream to a server, encrypted or not, on which nothing of the login was sent. */
   readonly openTransport: (signal: AbortSignal) => Promise<Duplex>;
-  /** PostgreSQL's settings that the session begins with, by name; absent where they are set in each transaction. */
+  /** PostgreSQL's settings that the session begins with, by name. Optional: none where they are set in each transaction. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   readonly logger: Logger;
 }

@@ -75,7 +75,7 @@ export interface ReadRequest {
   readonly parameters?: readonly (string | null)[];
   /** Aborting cancels the statement in the server. */
   readonly signal: AbortSignal;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
@@ -92,11 +92,11 @@ export interface ReadRequest {
   readonly isCounted?: boolean;
   /** PostgreSQL settings that hold for this statement, by name; only where `trusted`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Bytes of the rows that are kept, at most, only where `trusted`; 256 MiB where absent. */
+  /** Bytes of the rows that are kept, at most, only where `trusted`. Optional; the default is 256 MiB. */
   readonly maxBytes?: number;
   /** Whether connections keep the statement parsed for the next time; only where `trusted`. */
   readonly isKept?: boolean;
-  /** Only where `trusted`; the database's statement timeout where absent. */
+  /** Only where `trusted`. Optional; the default is the database's statement timeout. */
   readonly timeoutMs?: number;
 }
 
@@ -109,9 +109,9 @@ interface CreateDatabaseOptions {
   readonly options: DatabaseOptions;
   readonly pools: ConnectionPools;
   readonly guard: Pick<CheckScheduler, "check">;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly metrics?: StatementMetrics;
-  /** Counts callers' statements; absent: nothing does. */
+  /** Counts callers' statements. Optional: without it, nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "beginStatement" | "read"> | undefined;
   readonly logger: Logger;
 }

@@ -69,7 +69,7 @@ export interface FoundDocument extends Source, DocumentDetails {}
 export interface Source {
   /** By which `readDocument` finds it, as long as the configuration stays. */
   readonly key: string;
-  /** Absent where the table has no column for it. */
+  /** Optional: none where the table has no column for it. */
   readonly id?: string;
   readonly content: string;
   /** Higher is better; comparable within one answer only. */
@@ -92,7 +92,7 @@ export type PipelineEvent =
 /** Whether a provider or the database answered its ping. */
 export interface Reachability {
   readonly reachable: boolean;
-  /** One of the fixed phrases: why not, or why the pipeline answers no question all the same; absent where all is well. */
+  /** One of the fixed phrases: why not, or why the pipeline answers no question all the same. Optional: none where all is well. */
   readonly error?: string;
 }
 
@@ -106,7 +106,7 @@ export interface PipelineHealth {
 export interface PipelineUsage {
   readonly embedding: UsageCounter;
   readonly completion: UsageCounter;
-  /** Absent where the pipeline reranks nothing. */
+  /** Optional: none where the pipeline reranks nothing. */
   readonly rerank?: UsageCounter | undefined;
 }
 
@@ -129,7 +129,7 @@ interface PipelineOptions {
   readonly tokenBudget: number;
   readonly systemPrompt?: string | undefined;
   readonly allowsSources: boolean;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly durations?: QueryStages;
   readonly logger: Logger;
 }

@@ -19,7 +19,7 @@ export interface PipelineQuery {
   readonly messages: readonly Message[];
   /** To whom bounds count it: questions at once, and statements that PostgreSQL does not stop. */
   readonly caller?: Principal;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Aborts where the client leaves or the request's time is over. */
   readonly signal: AbortSignal;

@@ -25,7 +25,7 @@ interface RunningPipelinesOptions {
   readonly waitBounds?: WaitBounds;
   /** How long they wait. */
   readonly waits?: Histogram;
-  /** Counts what providers use for callers; absent: nothing does. */
+  /** Counts what providers use for callers. Optional: without it, nothing does. */
   readonly quotas?: ProviderQuotas | undefined;
   readonly logger: Logger;
 }

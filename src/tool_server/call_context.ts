@@ -6,7 +6,7 @@ import type { JsonObject } from "./content.ts";
 
 /** What a call carries besides its arguments. */
 export interface CallContext extends CallerContext {
-  /** Absent where the client speaks bare JSON-RPC, which has one answer and no more. */
+  /** Optional: none where the client speaks bare JSON-RPC, which has one answer and no more. */
   readonly client?: CallClient | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface ReadinessOptions {
   readonly databases: () => readonly (AccessObject & { readonly database: Named })[];
   /** Those that requests in words may go to, the first choice first. */
   readonly providers: readonly Named[];
-  /** The issuer whose tokens let callers in; absent where there is none. */
+  /** The issuer whose tokens let callers in. Optional. */
   readonly identityProvider?: Named | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
@@ -24,7 +24,7 @@ export interface ReadyReply {
   /** In the configuration's order. */
   readonly databases: readonly SubjectState[];
   readonly providers: readonly SubjectState[];
-  /** Absent where none is configured. While it cannot be reached, its last keys let callers in. */
+  /** Optional: none where none is configured. While it cannot be reached, its last keys let callers in. */
   readonly identity_provider?: SubjectState;
 }
 

@@ -73,7 +73,7 @@ const noColumn: ColumnRefusal = () => false;
 export interface DoctorServer {
   /** Those of `llm`: the one that is asked, then those that take its place. */
   readonly completions: readonly CompletionProvider[];
-  /** That of the section `embedding`; absent where it names none. */
+  /** That of the section `embedding`. Optional: none where it names none. */
   readonly embedding?: EmbeddingProvider | undefined;
   /** Files that the configuration says hold the providers' keys. */
   readonly keyFiles: readonly string[];
@@ -83,7 +83,7 @@ export interface DoctorServer {
   readonly configuration: readonly Check[];
   /** Patterns of columns whose values no provider sees. */
   readonly excludedColumns?: readonly string[];
-  /** Absent where there is no file of definitions, or one that cannot be read. */
+  /** Optional: none where there is no file of definitions, or one that cannot be read. */
   readonly definitions?: DoctorDefinitions | undefined;
 }
 
@@ -91,11 +91,11 @@ interface DoctorOptions {
   readonly pipelines: readonly DoctorPipeline[];
   /** Those of the tool server. */
   readonly databases: readonly DoctorDatabase[];
-  /** Absent where only databases and pipelines are looked at. */
+  /** Optional: none where only databases and pipelines are looked at. */
   readonly server?: DoctorServer;
   /** Whom to search as, where what is read depends on who asks. */
   readonly caller?: Principal | undefined;
-  /** For each check; 10 s where it is absent. */
+  /** For each check. Optional; the default is 10 s. */
   readonly limitMs?: number;
   readonly signal: AbortSignal;
   readonly logger: Logger;

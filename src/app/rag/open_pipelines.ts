@@ -30,7 +30,7 @@ interface OpenPipelinesOptions {
   readonly files: FileWatch;
   /** As createConnectionPools() takes it. */
   readonly shortageWaitMs?: number;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly metrics?: ServerMetrics;
   readonly logger: Logger;
 }

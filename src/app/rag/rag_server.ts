@@ -33,10 +33,10 @@ interface RagServerOptions {
   readonly config: Config;
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
-  /** Absent where the server asks nobody who is calling. */
+  /** Optional: none where the server asks nobody who is calling. */
   readonly identity?: {
     readonly authentication: Authentication;
-    /** The built-in authorization server, and what its tokens for this server are for; absent where none let anybody in. */
+    /** The built-in authorization server, and what its tokens for this server are for. Optional: none where none let anybody in. */
     readonly oauth?: {
       readonly issuer: string;
       readonly authorizationUrl: string;
@@ -52,13 +52,13 @@ interface RagServerOptions {
   readonly audit?: AuditTrail | undefined;
   readonly files: FileWatch;
   readonly version: string;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly metrics?: ServerMetrics;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly quotas?: Quotas | undefined;
-  /** Told of each request; absent where nobody wants to know. */
+  /** Told of each request. Optional: none where nobody wants to know. */
   readonly access?: AccessLog | undefined;
-  /** Absent where nothing is traced. */
+  /** Optional; omit to disable tracing. */
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
 }

@@ -18,7 +18,7 @@ export interface ServePipelinesOptions {
   readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
   readonly files: FileWatch;
   readonly metrics: ServerMetrics;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly quotas?: Quotas | undefined;
   readonly logger: Logger;
 }

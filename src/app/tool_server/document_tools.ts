@@ -15,18 +15,18 @@ import { similaritySearch } from "../../tool_server/tools/documents/similarity_s
 import type { Tool } from "../../tool_server/tools/tool.ts";
 
 export interface DocumentsOptions {
-  /** Absent where the configuration has none. */
+  /** Optional: none where the configuration has none. */
   readonly pipelines?: Pipelines | undefined;
-  /** The pipeline that `search_knowledgebase` searches; absent: there is no such tool. */
+  /** The pipeline that `search_knowledgebase` searches. Optional: without it, there is no such tool. */
   readonly knowledgebase?: string | undefined;
-  /** Absent where no provider is configured. */
+  /** Optional: none where no provider is configured. */
   readonly embedding?: Embedding | undefined;
 }
 
 interface DocumentTools {
   readonly tools: readonly Tool[];
   readonly resources: readonly ResourceSource[];
-  /** As that of the pipelines' directory; absent where there are none. */
+  /** As that of the pipelines' directory. Optional: none where there are none. */
   readonly rightsOf?: (principal: Principal) => string;
 }
 

@@ -61,9 +61,9 @@ interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   readonly waitBounds: WaitBounds;
-  /** Absent where requests in words are not answered. */
+  /** Optional: none where requests in words are not answered. */
   readonly words: WordsOptions | undefined;
-  /** Absent where the configuration has neither pipelines nor an embedding provider. */
+  /** Optional: none where the configuration has neither pipelines nor an embedding provider. */
   readonly documents?: DocumentsOptions | undefined;
   /** Says whether a built-in tool, resource or prompt is listed and may be used. */
   readonly offers: (part: "tools" | "resources" | "prompts", name: string) => boolean;
@@ -79,9 +79,9 @@ interface ToolServerOptions {
   readonly onIncident: CallsOptions["onIncident"];
   readonly serverInfo: ServerInfo;
   readonly metrics: ServerMetrics;
-  /** Counted nowhere where absent. */
+  /** Optional; omit to disable counting. */
   readonly quotas?: Quotas | undefined;
-  /** Absent where nothing is traced. */
+  /** Optional; omit to disable tracing. */
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
 }

@@ -22,7 +22,7 @@ interface TokenFileSettings {
 interface AddTokenSettings extends TokenFileSettings {
   readonly note?: string;
   readonly database?: string;
-  /** `30d`, `never` and the like; absent: never. */
+  /** `30d`, `never` and the like. Optional: without it, never. */
   readonly expiry?: string;
   /** The databases that the configuration names. */
   readonly databaseNames: readonly string[];

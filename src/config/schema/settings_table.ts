@@ -21,7 +21,7 @@ export interface Setting {
   readonly schema: z.core.$ZodType;
   readonly variable: string;
   readonly description: string;
-  /** The default as the file would write it; absent where there is none or it is empty. */
+  /** The default as the file would write it. Optional: none where it would be empty. */
   readonly defaultText?: string;
   /** The values it may have, where they are few. */
   readonly choices?: readonly string[];

@@ -11,7 +11,7 @@ interface StoreAdapterOptions {
   readonly store: GrantStore;
   readonly accounts: AccountSource;
   readonly refreshTokens: RefreshTokenValues;
-  /** Absent where documents do not describe clients. */
+  /** Optional: none where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;
   /** Of the client whose request is being answered. */
   readonly clientAddress: () => string;

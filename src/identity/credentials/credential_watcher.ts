@@ -7,7 +7,7 @@ import type { CredentialText } from "./yaml_entries.ts";
 
 export interface CredentialWatcherOptions<T> {
   readonly path: string;
-  /** The text that the caller has loaded already; absent where there was no file. */
+  /** The text that the caller has loaded already. Optional: none where there was no file. */
   readonly loaded?: string;
   /** Makes the data that the server works with from a text; throws where the text cannot be used. */
   readonly load: (file: CredentialText) => T | Promise<T>;

@@ -29,7 +29,7 @@ export interface RecordKind<T> {
 export interface RecordsRead<T> {
   readonly records: readonly T[];
   readonly faults: readonly CredentialFault[];
-  /** The last entry, as it stands in the file; absent where there is none. */
+  /** The last entry, as it stands in the file. Optional. */
   readonly last?: CredentialEntry;
 }
 

@@ -21,14 +21,14 @@ import {
 export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToken {
   /** What a token's `aud` must hold. */
   readonly audience: string;
-  /** Absent where opaque tokens let nobody in. */
+  /** Optional: none where opaque tokens let nobody in. */
   readonly introspection?:
     | (
       & NonNullable<MetadataOptions["introspection"]>
       & Pick<IntrospectionOptions, "clientId" | "clientSecretFile">
     )
     | undefined;
-  /** The accounts whose rights a caller of the same name has; absent where names are not trusted. */
+  /** The accounts whose rights a caller of the same name has. Optional: none where names are not trusted. */
   readonly accounts?: AccountSource | undefined;
   /** Told of each token that lets nobody in, and why; `unavailable` where that could not be found out. */
   readonly onRefusal: (reason: TokenRefusal | "unavailable") => void;

@@ -5,10 +5,10 @@ import { fetchJson } from "./fetch_json.ts";
 
 export interface MetadataOptions {
   readonly issuer: string;
-  /** Absent where the issuer tells it. */
+  /** Optional: none where the issuer tells it. */
   readonly jwksUri?: string | undefined;
   readonly introspection?: {
-    /** Absent where the issuer tells it. */
+    /** Optional: none where the issuer tells it. */
     readonly endpoint?: string | undefined;
   } | undefined;
 }

@@ -5,7 +5,7 @@ import type { Principal } from "../../core/principal.ts";
 export interface ClaimNames {
   /** Of the user's name. */
   readonly usernameClaim: string;
-  /** Of the names of the user's groups; absent where tokens give no groups. */
+  /** Of the names of the user's groups. Optional: none where tokens give no groups. */
   readonly groupsClaim?: string | undefined;
 }
 

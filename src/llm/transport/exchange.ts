@@ -26,7 +26,7 @@ export interface ExchangeRequest extends AttemptRequest {
 
 /** Of a reply that is one JSON value. */
 interface SendRequest<T> extends ExchangeRequest {
-  /** The longest body, in bytes; 64 MiB where absent. */
+  /** The longest body, in bytes. Optional; the default is 64 MiB. */
   readonly maxBytes?: number;
   /** Takes what is needed from the JSON; what it throws becomes an error of kind `provider`, unless it is a ProviderError. */
   readonly read: (json: unknown) => T;

@@ -33,7 +33,7 @@ export interface AttemptRequest {
   readonly signal: AbortSignal;
   /** Those of the wire format. */
   readonly headers?: HeaderRecord;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
 }
 

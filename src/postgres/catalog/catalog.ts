@@ -79,7 +79,7 @@ interface CatalogFilter {
 interface CatalogRequest {
   readonly principal: Principal;
   readonly signal: AbortSignal;
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   readonly filter?: CatalogFilter;
 }

@@ -11,7 +11,7 @@ export interface WorkerStart {
   readonly dataDir: "memory" | string;
   /** A data directory as a tar file, gzip'd or not; initdb makes one where it is absent. */
   readonly snapshot: Uint8Array | undefined;
-  /** Absent where PGlite finds its own. */
+  /** Optional: none where PGlite finds its own. */
   readonly files: PgliteFiles | undefined;
   /** One int32 in shared memory: the bytes of output sent and not yet taken. */
   readonly outstanding: SharedArrayBuffer;

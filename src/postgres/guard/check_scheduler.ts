@@ -14,7 +14,7 @@ interface Asker {
   readonly signal: AbortSignal;
   /** The values that come with the statement, for `$1` and on; none where absent. */
   readonly parameters?: { readonly length: number };
-  /** Absent where it is not traced. A result that is remembered leaves no span. */
+  /** Optional; none where it is not traced. A result that is remembered leaves no span. */
   readonly span?: Span | undefined;
 }
 
@@ -54,7 +54,7 @@ const overdueMs = 60_000;
 /** What is kept of a statement. */
 interface Reading {
   readonly result: GuardResult;
-  /** In milliseconds of `performance.now`; absent where it always holds. */
+  /** In milliseconds of `performance.now`. Optional: none where it always holds. */
   readonly until?: number;
   /** Absent until it is asked for, and then undefined where the statement has none. */
   fingerprint?: string | undefined;

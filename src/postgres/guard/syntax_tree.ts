@@ -11,7 +11,7 @@ export interface SyntaxNode {
 /** The place in the tree of a part that no read has. */
 export interface NotARead {
   readonly type: string;
-  /** Absent where the node itself, not one of its fields, is unknown. */
+  /** Optional: none where the node itself, not one of its fields, is unknown. */
   readonly field?: string;
   readonly node: SyntaxNode;
 }

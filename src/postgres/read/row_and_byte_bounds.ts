@@ -40,7 +40,7 @@ export interface Answer {
   readonly rows: readonly Row[];
   /** Of the rows, as they came over the wire. */
   readonly bytes: number;
-  /** Whether there were more rows, or more bytes, than the bounds let through; absent where the answer is whole. */
+  /** Whether there were more rows, or more bytes, than the bounds let through. Optional: none where the answer is whole. */
   readonly truncatedBy?: "rows" | "bytes";
 }
 

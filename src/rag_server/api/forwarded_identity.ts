@@ -9,12 +9,12 @@ import { namesNoRole } from "../../postgres/read/caller_settings.ts";
 import type { IdentityRefusal } from "./rag_errors.ts";
 
 export interface ForwardedIdentityOptions {
-  /** Holds claims as a JSON object; absent: nothing does. */
+  /** Holds claims as a JSON object. Optional: without it, nothing does. */
   readonly claimsHeader?: string;
-  /** Names the caller where there are no claims; absent: nothing does. */
+  /** Names the caller where there are no claims. Optional: without it, nothing does. */
   readonly subjectHeader?: string;
   readonly subjectClaim: string;
-  /** May name a role; absent: no claim does. */
+  /** May name a role. Optional: without it, no claim does. */
   readonly roleClaim?: string;
   readonly allowedRoles: readonly string[];
   /** Addresses and CIDR blocks of the network peers whose headers count. */

@@ -40,9 +40,9 @@ import type {
 import type { Issuers } from "./rag_security.ts";
 
 export interface RagRoutesOptions {
-  /** Absent where everyone may ask. */
+  /** Optional: none where everyone may ask. */
   readonly authentication?: Authentication | undefined;
-  /** Who asks, by a proxy's headers; absent where none says so. */
+  /** Who asks, by a proxy's headers. Optional: none where none says so. */
   readonly forwardedIdentity?: ForwardedIdentity | undefined;
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers;

@@ -25,7 +25,7 @@ export interface IngestTable {
   readonly vectorColumn: string;
   /** As SQL, without dimensions. */
   readonly vectorType: string;
-  /** Absent where the column takes any number. */
+  /** Optional: none where the column takes any number. */
   readonly dimensions?: number;
   readonly idColumn: string;
   readonly idType: string;

@@ -19,7 +19,7 @@ interface ChunkWriterOptions {
   readonly session: SqlSession;
   readonly table: IngestTableOptions;
   readonly embedding: EmbeddingProvider;
-  /** Absent where the table is to be made. */
+  /** Optional: none where the table is to be made. */
   readonly target: IngestTable | undefined;
   readonly signal: AbortSignal;
   /** So many chunks are embedded before their files are written. */

@@ -4,13 +4,13 @@ import type { Distance } from "./vector_index.ts";
 export interface RetrievedDocument {
   /** As it was configured. */
   readonly table: string;
-  /** Absent where the table has no id. */
+  /** Optional: none where the table has no id. */
   readonly id?: string;
   /** Cut off where it is longer than the search's bound. */
   readonly content: string;
   /** The fusion's, from 0 to 1; comparable within one answer only. */
   readonly score: number;
-  /** Cosine, from -1 to 1; absent where the document has no vector. */
+  /** Cosine, from -1 to 1. Optional: none where the document has no vector. */
   readonly similarity?: number;
 }
 
@@ -18,9 +18,9 @@ export interface RetrievedDocument {
 export interface Candidate extends Omit<RetrievedDocument, "score"> {
   /** A hash of the whole text without the blanks around it: copies of a text have the same. */
   readonly digest: string;
-  /** Its score in the search by vectors, higher is better; absent where there is none. */
+  /** Its score in the search by vectors, higher is better. Optional. */
   readonly nearestScore?: number;
-  /** Its score in the search by words, higher is better; absent where there is none. */
+  /** Its score in the search by words, higher is better. Optional. */
   readonly matchingScore?: number;
 }
 

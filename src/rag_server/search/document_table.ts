@@ -26,7 +26,7 @@ export interface TableSettings {
   readonly idColumn?: string;
   /** SQL over the table's columns, or conditions. */
   readonly filter?: string | Filter;
-  /** The columns that requests may filter by, as conditions name them; every column where it is absent. */
+  /** The columns that requests may filter by, as conditions name them. Optional; the default is every column. */
   readonly filterColumns?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface DocumentTable extends VectorTable {
   /** Quoted. */
   readonly textColumn: string;
   readonly key: RowKey;
-  /** The column that has a document's title, not quoted; `title` where absent. */
+  /** The column that has a document's title, not quoted. Optional; the default is `title`. */
   readonly titleColumn?: string;
   /** As it was at the look. */
   readonly volume: TableVolume;

@@ -7,7 +7,7 @@ import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_
 export interface RetrievalSearch {
   readonly table: DocumentTable;
   readonly question: string;
-  /** Absent where only the words of the question count. */
+  /** Optional: none where only the words of the question count. */
   readonly embedding: Float32Array | undefined;
   readonly filter: SqlText | undefined;
   /** How far down each search goes. */
@@ -20,7 +20,7 @@ export interface RetrievalSearch {
   readonly maxCharacters: number;
   /** The weight of the vector search, which is left out at 0. */
   readonly vectorWeight: number;
-  /** Absent where the words of the question do not count. */
+  /** Optional: none where the words of the question do not count. */
   readonly keywordSearch: SearchByWords | undefined;
   readonly minSimilarity: number | undefined;
 }

@@ -31,13 +31,13 @@ interface RetrieverOptions {
   /** In the pipeline's order. */
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
-  /** How long both searches together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
+  /** How long both searches together may take, in milliseconds, before the vectors alone are searched. Optional; the default is 5 s. */
   readonly hybridTimeoutMs?: number;
   readonly logger: Logger;
 }
 
 export interface RetrieveRequest extends SearchCaller {
-  /** Absent where it is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   readonly question: string;
   /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */

@@ -5,14 +5,14 @@ import { keywordSearch, longestScan, type SearchByWords } from "../keyword/keywo
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
-  /** The text search configuration of the text, or the column that holds each row's; `english` where it is absent. */
+  /** The text search configuration of the text, or the column that holds each row's. Optional; the default is `english`. */
   readonly textSearchConfig?: string;
 }
 
 /** A table that is searched. */
 export interface SearchedTable {
   readonly table: DocumentTable;
-  /** Absent where its words are not searched. */
+  /** Optional: none where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
   /**
    * Whether each question needs a plan of its own: extensions look at the question when they plan, and some give no scores,

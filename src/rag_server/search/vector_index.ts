@@ -11,11 +11,11 @@ export interface VectorIndex {
   readonly method: string;
   readonly distance: Distance;
   /**
-   * The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the
+   * The type that the column is cast to in the index's key, such as `public.halfvec(3072)`. Optional: none where it is the
    * column itself.
    */
   readonly castTo?: string;
-  /** Which rows it holds, as SQL; absent where it holds all. */
+  /** Which rows it holds, as SQL. Optional: none where it holds all. */
   readonly condition?: string;
   /** The number of an ivfflat index's lists. */
   readonly lists?: number;
@@ -27,9 +27,9 @@ export interface VectorColumn {
   readonly column: string;
   /** As SQL, without dimensions: `public.vector`. */
   readonly type: string;
-  /** Absent where the column takes any number. */
+  /** Optional: none where the column takes any number. */
   readonly dimensions?: number;
-  /** Where no index says another; cosine where absent. */
+  /** Where no index says another. Optional; the default is cosine. */
   readonly distance?: Distance;
   /** The best first; of those for vectors of one length the best alone. */
   readonly indexes: readonly VectorIndex[];

@@ -22,7 +22,7 @@ interface OfferedDefinitionsOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
   readonly replaceTools: ToolRegistry["replaceDefined"];
-  /** Names the view that shows the rows of tools; absent where views are switched off. */
+  /** Names the view that shows the rows of tools. Optional: none where views are switched off. */
   readonly view?: JsonObject | undefined;
 }
 

@@ -14,9 +14,9 @@ export interface ToolDefinition {
   readonly description: string;
   readonly sql: string;
   readonly input: ToolInput;
-  /** Absent: the caller's current one. */
+  /** Optional: without it, the caller's current one. */
   readonly database?: string | undefined;
-  /** Rows at most; absent: as many as the database gives. */
+  /** Rows at most. Optional: without it, as many as the database gives. */
   readonly maxRows?: number | undefined;
   /** Usernames, and `group:NAME`; empty: everyone. */
   readonly availableToUsers: readonly string[];

@@ -3,7 +3,7 @@ import type { Principal } from "../../core/principal.ts";
 interface Offered {
   readonly registry: { listTools(principal: Principal): readonly Named[] };
   readonly prompts: { list(principal: Principal): readonly Named[] };
-  /** Absent where there is nothing to choose from. */
+  /** Optional: none where there is nothing to choose from. */
   readonly databaseChoice?: { count(principal: Principal): number } | undefined;
 }
 

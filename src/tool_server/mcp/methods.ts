@@ -23,9 +23,9 @@ export interface McpOptions extends CallOptions {
   readonly resources: ResourceRegistry;
   readonly prompts: PromptRegistry;
   readonly serverInfo: ServerInfo;
-  /** Absent where there is nothing to choose from. */
+  /** Optional: none where there is nothing to choose from. */
   readonly databaseChoice?: ReturnType<typeof databaseMethods> | undefined;
-  /** Absent where what is offered stays as it is. */
+  /** Optional: none where what is offered stays as it is. */
   readonly changes?: Changes | undefined;
 }
 

@@ -22,9 +22,9 @@ import type { Tasks } from "./tasks.ts";
 interface SdkServerOptions {
   /** Told when a call has been answered, and of its error, before the reply is made. */
   readonly onCalled?: (reply?: JsonRpcReply) => void;
-  /** How the client can be told of changes; absent: not at all. */
+  /** How the client can be told of changes. Optional: without it, not at all. */
   readonly tells?: "in a stream" | ConnectionChanges | undefined;
-  /** Absent where no call becomes one: they are for clients of revision 2026-07-28. */
+  /** Optional: none where no call becomes one: they are for clients of revision 2026-07-28. */
   readonly tasks?: Tasks | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface Question {
   readonly offset: number;
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Absent where the call is not traced. */
+  /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Told of each step as it begins. */
   readonly onStep?: ((step: Step) => void) | undefined;

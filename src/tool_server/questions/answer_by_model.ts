@@ -27,7 +27,7 @@ export interface AnswerByModelOptions {
   readonly knowledge?: (() => Knowledge | undefined) | undefined;
   /** Tokens of a prompt that describe tables, with what was written down about them. */
   readonly schemaTokens: number;
-  /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
+  /** Plans that PostgreSQL estimates above this are refused. Optional: without it, none are. */
   readonly maxPlanCost?: number;
   /**
    * Milliseconds from the start of the first completion to the end of the last repair; 0 or absent: no limit. The
@@ -35,7 +35,7 @@ export interface AnswerByModelOptions {
    * it as down.
    */
   readonly answerTimeoutMs?: number;
-  /** Told what the model used for a caller; absent: nobody asks. */
+  /** Told what the model used for a caller. Optional: without it, nobody asks. */
   readonly onUsage?: ((principal: Principal, usage: Usage) => void) | undefined;
   readonly now: () => number;
 }

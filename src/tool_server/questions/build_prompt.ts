@@ -22,7 +22,7 @@ export interface PromptInput {
   readonly now: Date;
   /** Of the history, the newest entries that fit are shown. */
   readonly maxHistoryTokens: number;
-  /** Gives the mark of the schema's fence ({@linkcode createMarks}); a random one where absent. */
+  /** Gives the mark of the schema's fence ({@linkcode createMarks}). Optional; the default is a random one. */
   readonly schemaMark?: (text: string) => string;
   /** Gives the mark of every other fence, for tests. */
   readonly fence?: () => string;

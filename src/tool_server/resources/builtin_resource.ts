@@ -25,7 +25,7 @@ interface BuiltinResource<Kind extends ResourceAddress["kind"]> {
     address: Extract<ResourceAddress, { readonly kind: Kind }>,
     context: CallContext,
   ): Promise<string | undefined>;
-  /** Whether the caller has any; absent: everybody has. */
+  /** Whether the caller has any. Optional: without it, everybody has. */
   isListedFor?(principal: Principal): boolean;
   readonly complete?: (
     variable: string,

@@ -57,6 +57,6 @@ export interface ResourceSource {
     },
     context: CallContext,
   ): Promise<readonly string[] | undefined>;
-  /** Of what `read` gives; absent: nothing may be kept. */
+  /** Of what `read` gives. Optional: without it, nothing may be kept. */
   freshness?(uri: string): Freshness;
 }

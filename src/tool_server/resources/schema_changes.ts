@@ -29,7 +29,7 @@ interface SchemaChangesOptions {
   readonly changes: Changes;
   readonly now: () => number;
   readonly logger: Logger;
-  /** How often databases are looked at that somebody asked for; 30,000 where absent. */
+  /** How often databases are looked at that somebody asked for. Optional; the default is 30,000. */
   readonly lookEveryMs?: number;
 }
 

@@ -26,13 +26,13 @@ interface QueryDatabaseOptions {
   readonly guard: Pick<CheckScheduler, "check">;
   /** Why a principal may not explain statements; undefined where it may, and absent where everyone may. */
   readonly whyNoExplain?: (principal: Principal) => string | undefined;
-  /** Absent where no completion provider is configured. */
+  /** Optional: none where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
   /** Comes before `answerQuestion`, and is there without it. */
   readonly verified?: VerifiedAnswers;
   /** Whether there may be verified questions, so that models are told of them. */
   readonly hasVerified?: boolean;
-  /** Names the view that shows the rows; absent where views are switched off. */
+  /** Names the view that shows the rows. Optional: none where views are switched off. */
   readonly view?: JsonObject | undefined;
 }
 

@@ -47,7 +47,7 @@ export interface Tool {
   readonly hidden: boolean;
   /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
   readonly available_to_users?: readonly string[] | undefined;
-  /** Whether there is anything for a principal to use it on; a tool without that does not exist for them. Absent: always. */
+  /** Whether there is anything for a principal to use it on; a tool without that does not exist for them. Optional: without it, always. */
   readonly isFor?: ((principal: Principal) => boolean) | undefined;
   /** Whether a call that takes long goes on as a task, for clients that take tasks. */
   readonly mayBecomeTask?: boolean;
@@ -67,7 +67,7 @@ export interface CallError {
    * has used up a limit; `forbidden`: the database cannot be told who asks.
    */
   readonly kind: StatementError["kind"] | "unavailable" | "overloaded" | "quota_exceeded" | "forbidden";
-  /** Absent where the tool did not come to tell. */
+  /** Optional: none where the tool did not come to tell. */
   readonly database?: string;
   readonly sqlState?: string;
 }
@@ -82,7 +82,7 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  /** What clients are shown of `input`; absent: what follows from it. */
+  /** What clients are shown of `input`. Optional: without it, what follows from it. */
   readonly inputSchema?: JsonSchema;
   /** The shape of `structuredContent`, but for `data_notice`. */
   readonly output: Output;

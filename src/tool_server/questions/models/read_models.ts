@@ -48,7 +48,7 @@ export interface Reads {
 }
 
 export interface TableReference {
-  /** Absent where any schema may be meant. */
+  /** Optional: none where any schema may be meant. */
   readonly schema?: string;
   readonly name: string;
 }
@@ -74,7 +74,7 @@ export interface SemanticModel {
   readonly name: string;
   readonly synonyms: readonly string[];
   readonly description: string;
-  /** Absent: whichever has the table. */
+  /** Optional: without it, whichever has the table. */
   readonly database: string | undefined;
   readonly table: TableReference;
   readonly joins: readonly ModelJoin[];

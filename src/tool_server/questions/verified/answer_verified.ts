@@ -5,7 +5,7 @@ import type { Knowledge } from "../prompt_knowledge.ts";
 interface VerifiedAnswersOptions {
   /** That of this moment; undefined where nothing was written down. */
   readonly knowledge: () => Pick<Knowledge, "questions"> | undefined;
-  /** Absent where nobody reads what was asked before. */
+  /** Optional: none where nobody reads what was asked before. */
   readonly history?: History | undefined;
   readonly now: () => number;
 }

@@ -25,7 +25,7 @@ export interface VerifiedQuestion extends AccessObject {
   /** The question's own words, with its arguments as in `{country}`. */
   readonly name: string;
   readonly description: string;
-  /** Absent: the caller's current one. */
+  /** Optional: without it, the caller's current one. */
   readonly database: string | undefined;
   /** All ways to ask it, the question's own words first. */
   readonly texts: readonly string[];

@@ -62,7 +62,7 @@ type Checked = z.infer<typeof checked>;
 
 interface AnalyzeHealthOptions {
   readonly directory: DatabaseDirectory;
-  /** Of transactions, as a part of what it is elsewhere; 1 where absent. */
+  /** Of transactions, as a part of what it is elsewhere. Optional; the default is 1. */
   readonly patience?: number;
 }
 

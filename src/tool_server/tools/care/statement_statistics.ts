@@ -9,7 +9,7 @@ type StatementOrder = (typeof statementOrders)[number];
 
 /** What pg_stat_statements counts of one statement, in one database. */
 interface StatementStatistics {
-  /** Absent where the extension does not tell it. */
+  /** Optional: none where the extension does not tell it. */
   readonly id: string | null;
   readonly text: string;
   readonly role: string | null;

@@ -9,7 +9,7 @@ import { didYouMean } from "../../../core/near_name.ts";
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";
   readonly database: Database;
-  /** Absent where it is told to nobody. */
+  /** Optional: none where it is told to nobody. */
   readonly address?: DatabaseAddress;
 }
 

@@ -16,7 +16,7 @@ export interface Embedding {
   /** Opened when it is first asked for. */
   readonly provider: () => Promise<EmbeddingProvider>;
   /**
-   * Asked before the provider is asked for a caller; what it returns is told what that used. Absent: nothing counts it.
+   * Asked before the provider is asked for a caller; what it returns is told what that used. Optional: without it, nothing counts it.
    * @throws {AppError} `quota_exceeded`
    */
   readonly count?: ((principal: Principal) => OnUsage | undefined) | undefined;

@@ -34,7 +34,7 @@ export function answerView({ answer, sources }: ShownAnswer, callTool: CallTool 
 
 interface SourceItem {
   readonly item: PageElement;
-  /** Shows the text; absent where there is no way to it. */
+  /** Shows the text. Optional: none where there is no way to it. */
   readonly open?: () => void;
 }
 

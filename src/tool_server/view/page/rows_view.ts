@@ -10,7 +10,7 @@ interface RowsViewOptions {
   readonly locale: string | undefined;
   /** How many rows the call asked for. */
   readonly limit: number;
-  /** Absent where the host does not allow it. */
+  /** Optional: none where the host does not allow it. */
   readonly callTool: CallTool | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ShownRows {
 export interface Source {
   readonly title: string | undefined;
   readonly id: string | undefined;
-  /** Absent where it is to be fetched by the id. */
+  /** Optional: none where it is to be fetched by the id. */
   readonly content: string | undefined;
   readonly score: number | undefined;
 }

@@ -10,7 +10,7 @@ import {
 
 /** A table as a statement names it. */
 export interface TableName {
-  /** Absent where the search path decides. */
+  /** Optional: none where the search path decides. */
   readonly schema?: string;
   readonly table: string;
 }
