@@ -6,7 +6,6 @@ import { silentLogger } from "../src/core/logger.ts";
 import { createCompletionProvider, createEmbeddingProvider } from "../src/llm/create_provider.ts";
 import { withFallback } from "../src/llm/fallback.ts";
 import type { ProviderOptions } from "../src/llm/provider.ts";
-import { createUsageLedger } from "../src/llm/usage_ledger.ts";
 import { buildPrompt } from "../src/tool_server/questions/build_prompt.ts";
 import { excerptSchema } from "../src/tool_server/questions/schema/schema_excerpt.ts";
 import { createVendor } from "../tests/llm/wire/vendors/vendor.ts";
@@ -14,6 +13,7 @@ import { holdsTables } from "../tests/tool_server/questions/judged/holds_tables.
 import { createQuestionFixture } from "../tests/tool_server/questions/judged/question_fixture.ts";
 import { questions } from "../tests/tool_server/questions/judged/question_set.ts";
 import { median, print } from "./measure.ts";
+import { createUsageLedger } from "../src/llm/usage.ts";
 
 const rounds = 500;
 const { signal } = new AbortController();

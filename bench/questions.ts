@@ -13,7 +13,6 @@ import { openCompletion } from "../src/app/providers/open_providers.ts";
 import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";
 import type { CompletionProvider, Usage } from "../src/llm/provider.ts";
-import { createUsageLedger } from "../src/llm/usage_ledger.ts";
 import type { Question, QuestionTag } from "../tests/tool_server/questions/judged/question.ts";
 import {
   createQuestionFixture,
@@ -29,6 +28,7 @@ import {
 import { nearMisses, paraphrases } from "../tests/tool_server/questions/judged/verified_requests.ts";
 import type { Knowledge } from "../src/tool_server/questions/prompt_knowledge.ts";
 import { median, print } from "./measure.ts";
+import { createUsageLedger } from "../src/llm/usage.ts";
 
 const [configPath, ...schemas] = Deno.args;
 const knowledge = await judgedKnowledge();

@@ -18,11 +18,11 @@ import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts"
 import { jsonRpcReply } from "../src/tool_server/http_replies.ts";
 import { createDatabaseDirectory } from "../src/tool_server/tools/databases/database_directory.ts";
 import { queryDatabase } from "../src/tool_server/tools/query_database.ts";
-import { rowsReply } from "../src/tool_server/tools/rows_reply.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { itemsTable } from "./items_table.ts";
 import { median, print } from "./measure.ts";
+import { rowsReply } from "../src/tool_server/tools/statement_reply.ts";
 
 const rounds = 5;
 const roundMs = 200;

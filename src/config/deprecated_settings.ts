@@ -1,6 +1,6 @@
 import { queryLimits } from "../rag_server/query_limits.ts";
-import { type PlaceOf, settingAt } from "../core/yaml/place.ts";
 import { settingsOf, type ValueMap } from "../core/yaml/value_tree.ts";
+import { type PlaceOf, settingAt } from "../core/yaml/file_fault.ts";
 
 /**
  * Settings of pgEdge's two servers that Postern does not need, and what is in their place. `[]` is every element

@@ -15,4 +15,4 @@ export { configJsonSchema } from "./schema/config_schema.ts";
 export type { FlagSetting } from "./schema/setting_flags.ts";
 export type { Setting } from "./schema/settings_table.ts";
 export { listSettings } from "./schema/settings_table.ts";
-export { writtenSetting } from "./written_setting.ts";
+export { writtenSetting } from "./load_config.ts";

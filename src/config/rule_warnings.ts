@@ -1,7 +1,7 @@
 import { type LimitName, limitNames } from "../core/quotas/limit_kinds.ts";
 import { noName } from "./schema/identity.ts";
-import { type PlaceOf, settingAt } from "../core/yaml/place.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import { type PlaceOf, settingAt } from "../core/yaml/file_fault.ts";
 
 /** One warning for each setting that has no effect, or another than it seems to, beside the others. */
 export function ruleWarnings(tree: ValueMap, place: PlaceOf): string[] {

@@ -4,8 +4,8 @@ import type { Fault } from "./fault.ts";
 import { shellReference } from "./row_security_faults.ts";
 import { ownField, schemaAt, sectionFields } from "./schema/schema_walk.ts";
 import { listSettings } from "./schema/settings_table.ts";
-import type { PlaceOf } from "../core/yaml/place.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "../core/yaml/value_tree.ts";
+import type { PlaceOf } from "../core/yaml/file_fault.ts";
 
 /** What to tell of a value that was written as if variables were replaced in it. */
 export interface VariableHint {

@@ -1,3 +1,9 @@
+import * as anthropic from "./vendors/anthropic.ts";
+import * as cohere from "./vendors/cohere.ts";
+import * as gemini from "./vendors/gemini.ts";
+import * as ollama from "./vendors/ollama.ts";
+import * as openai from "./vendors/openai.ts";
+import * as voyage from "./vendors/voyage.ts";
 import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
 import { countCompletion, countEmbedding, countRerank } from "./count_calls.ts";
 import { localCompletion } from "./local/local_completion.ts";
@@ -12,13 +18,7 @@ import {
 } from "./provider.ts";
 import type { ProviderKind } from "./provider_kinds.ts";
 import { ProviderError } from "./provider_error.ts";
-import { countedTokens } from "./usage_ledger.ts";
-import * as anthropic from "./vendors/anthropic.ts";
-import * as cohere from "./vendors/cohere.ts";
-import * as gemini from "./vendors/gemini.ts";
-import * as ollama from "./vendors/ollama.ts";
-import * as openai from "./vendors/openai.ts";
-import * as voyage from "./vendors/voyage.ts";
+import { countedTokens } from "./usage.ts";
 
 /** What a kind of provider offers; every vendor's file exports these functions. */
 interface Vendor {

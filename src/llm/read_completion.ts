@@ -10,9 +10,9 @@ import {
   type Usage,
 } from "./provider.ts";
 import { declined, emptyAnswer, ProviderError } from "./provider_error.ts";
-import { tellThoughLeft, type TellUsage, usageTeller } from "./tell_usage.ts";
 import type { VendorExchange } from "./transport/exchange.ts";
 import { maxCompletionBytes, type StreamItem } from "./transport/read_reply.ts";
+import { tellThoughLeft, type TellUsage, usageTeller } from "./usage.ts";
 
 /** What a vendor's reply, or one item of its stream, says. */
 export interface CompletionDelta {

@@ -15,7 +15,6 @@ import {
   type Usage,
 } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
-import type { UsageCounter } from "../llm/usage_ledger.ts";
 import type { Database } from "../postgres/database.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
@@ -25,6 +24,7 @@ import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { isFunctionWord, words } from "../text/words.ts";
+import type { UsageCounter } from "../llm/usage.ts";
 
 /** A named way from a question to an answer out of documents. */
 export interface Pipeline extends AccessObject {

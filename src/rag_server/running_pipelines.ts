@@ -6,10 +6,10 @@ import { createHistogram, type Histogram, timed } from "../core/metrics/histogra
 import { callerKey, readerFor } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { spanned } from "../core/tracing.ts";
-import { tokensOf } from "../llm/usage_ledger.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
 import { readAhead } from "./read_ahead.ts";
+import { tokensOf } from "../llm/usage.ts";
 
 /** The pipelines of one configuration, in its order, with what they hold open. */
 export interface PipelineSet extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sizeText } from "../../src/core/size_text.ts";
+import { sizeText } from "../../src/core/units.ts";
 
 Deno.test("sizeText() gives sizes in the unit that people read", () => {
   const sizes: readonly (readonly [bytes: number, text: string])[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { bodyInPieces, eventStreamReply } from "../../src/http/reply_body.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { bodyInPieces, eventStreamReply } from "../../src/rag_server/api/json_reply.ts";
 
 Deno.test("a short text is a body as it is", () => {
   assert.deepEqual(bodyInPieces("shört"), { body: "shört", length: "6" });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { noUsage } from "../../src/llm/provider.ts";
-import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
+import { createUsageLedger } from "../../src/llm/usage.ts";
 
 Deno.test("a counter begins at nothing and is the same for the same key", () => {
   const ledger = createUsageLedger();

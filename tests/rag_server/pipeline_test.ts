@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import {
   type CompletionProvider,
@@ -5,14 +6,13 @@ import {
   type EmbeddingRequest,
   noUsage,
 } from "../../src/llm/provider.ts";
-import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { createPipeline } from "../../src/rag_server/pipeline.ts";
 import type { PipelineQuery } from "../../src/rag_server/query.ts";
 import { createRetriever, type SearchSettings } from "../../src/rag_server/search/retriever.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture, type TableOption } from "./retriever_fixture.ts";
-import assert from "node:assert/strict";
+import { createUsageLedger } from "../../src/llm/usage.ts";
 
 const docs = `
   CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), age interval);

@@ -1,9 +1,8 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
-import { unmatchedColumnWarnings } from "../../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults, hasCallerSettings } from "../../postgres/caller_setting_faults.ts";
 import { type LoginRefusal, loginRefusal } from "../../postgres/connect/connect_error.ts";
-import type { ColumnRefusal } from "../../postgres/catalog/private_columns.ts";
+import { type ColumnRefusal, unmatchedColumnWarnings } from "../../postgres/catalog/private_columns.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";

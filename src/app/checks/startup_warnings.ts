@@ -1,11 +1,11 @@
 import { withDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import { unmatchedColumnWarnings } from "../../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults } from "../../postgres/caller_setting_faults.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { PoolEndedError } from "../../postgres/pool/principal_pool.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
+import { unmatchedColumnWarnings } from "../../postgres/catalog/private_columns.ts";
 
 export interface WarnedDatabase {
   readonly database: Database;

@@ -18,7 +18,6 @@ import {
   type RerankProvider,
 } from "../../llm/provider.ts";
 import { requireText } from "../../llm/read_completion.ts";
-import { tokensOf, type UsageLedger } from "../../llm/usage_ledger.ts";
 import type { PipelineUsage } from "../../rag_server/pipeline.ts";
 import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
 import { openProviderKey } from "./provider_key.ts";
@@ -29,6 +28,7 @@ import {
   pipelineProviders,
   type ProviderSetting,
 } from "./provider_settings.ts";
+import { tokensOf, type UsageLedger } from "../../llm/usage.ts";
 
 interface OpenOptions {
   readonly files: FileWatch;

@@ -2,7 +2,6 @@ import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import type { UsageLedger } from "../../llm/usage_ledger.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -16,6 +15,7 @@ import { createRetriever, type SearchSettings } from "../../rag_server/search/re
 import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "../providers/open_providers.ts";
+import type { UsageLedger } from "../../llm/usage.ts";
 
 interface OpenPipelinesOptions {
   readonly config: Pick<

@@ -2,11 +2,11 @@ import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createFileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
-import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import { connect } from "../../postgres/connect/connect.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type OpenPipeline, type OpenPipelines, openPipelines } from "./open_pipelines.ts";
+import { createUsageLedger } from "../../llm/usage.ts";
 
 /** A role in place of the pipeline's own, which as a rule only reads. */
 interface OperatorRole {

@@ -3,7 +3,6 @@ import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
-import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
@@ -11,6 +10,7 @@ import { waitBoundsOf } from "../open_databases.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings } from "../checks/startup_warnings.ts";
+import { createUsageLedger } from "../../llm/usage.ts";
 
 export interface ServePipelinesOptions {
   readonly config: Config;

@@ -2,7 +2,6 @@ import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { CompletionProvider } from "../../llm/provider.ts";
-import { tokensOf } from "../../llm/usage_ledger.ts";
 import { createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../../postgres/catalog/private_columns.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
@@ -14,6 +13,7 @@ import {
 import type { History } from "../../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../tool_server/questions/schema/schema_index.ts";
 import type { SchemaChanges } from "../../tool_server/resources/schema_changes.ts";
+import { tokensOf } from "../../llm/usage.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];

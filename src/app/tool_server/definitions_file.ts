@@ -1,6 +1,5 @@
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
-import { sizeText } from "../../core/size_text.ts";
 import { readRegularBytes } from "../../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -16,6 +15,7 @@ import { createVerifiedQuestions } from "../../tool_server/questions/verified/ve
 import { builtinTools } from "../../tool_server/builtin_kinds.ts";
 import { nearestName } from "../../core/near_name.ts";
 import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
+import { sizeText } from "../../core/units.ts";
 
 interface DefinitionsOptions {
   readonly path: string;

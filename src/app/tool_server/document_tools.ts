@@ -1,5 +1,4 @@
 import type { Principal } from "../../core/principal.ts";
-import type { JsonObject } from "../../tool_server/content.ts";
 import { documentResources } from "../../tool_server/resources/document_resources.ts";
 import type { ResourceSource } from "../../tool_server/resources/resource.ts";
 import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
@@ -13,6 +12,7 @@ import {
 import { searchDocuments } from "../../tool_server/tools/documents/search.ts";
 import { similaritySearch } from "../../tool_server/tools/documents/similarity_search.ts";
 import type { Tool } from "../../tool_server/tools/tool.ts";
+import type { JsonObject } from "../../tool_server/call_context.ts";
 
 export interface DocumentsOptions {
   /** Optional: none where the configuration has none. */

@@ -20,13 +20,13 @@ import { createSqliteHistory, historyFile } from "../../tool_server/questions/sq
 import { createVerifiedAnswers } from "../../tool_server/questions/verified/answer_verified.ts";
 import { createResourceRegistry } from "../../tool_server/resources/resource_registry.ts";
 import { countRows } from "../../tool_server/tools/count_rows.ts";
-import { addressOf } from "../../tool_server/tools/databases/database_address.ts";
 import {
   databaseMethods,
   listDatabaseConnections,
   selectDatabaseConnection,
 } from "../../tool_server/tools/databases/pgedge_databases.ts";
 import {
+  addressOf,
   createDatabaseDirectory,
   type DatabaseDirectory,
   type DirectoryEntry,

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import type { EvaluateOptions, Evaluation } from "../../rag_server/evaluate/evaluate.ts";
+import type { EvaluateOptions, Evaluation, FusionWeights } from "../../rag_server/evaluate/evaluate.ts";
 import { fewestQuestions, type PairedDifference } from "../../rag_server/evaluate/metrics.ts";
 import { parseQrels, parseQueries } from "../../rag_server/evaluate/judged_questions.ts";
-import type { FusionWeights } from "../../rag_server/evaluate/fusion_weights.ts";
 import { jsonText, type Print, tableLines } from "../output.ts";
 
 interface EvaluateSettings {

@@ -10,7 +10,6 @@ import { createLogger, type Logger } from "../../core/logger.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
-import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
@@ -23,8 +22,8 @@ import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operatio
 import { claimOf, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { runChecks } from "../../app/checks/check.ts";
-import { type Diagnosis, doctor } from "../../app/checks/all_checks.ts";
-import { configuredIssuers, openDoctorServer } from "../../app/checks/checked_server.ts";
+import { configuredIssuers, type Diagnosis, doctor, openDoctorServer } from "../../app/checks/all_checks.ts";
+import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 interface Context {
   readonly flags: ParsedFlags;

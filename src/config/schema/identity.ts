@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 import { addressBlock, choice, headerName, list, section, settingName, text, toggle } from "./field_types.ts";
-import { type PlaceOf, settingAt } from "../../core/yaml/place.ts";
 import { formatPath, isMap, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
+import { type PlaceOf, settingAt } from "../../core/yaml/file_fault.ts";
 
 /** Claims in a header of a trusted proxy's, which decide what rows the RAG server's callers read. */
 export const identity = section({

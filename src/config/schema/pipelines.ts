@@ -20,8 +20,7 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
-import { hostEntry } from "./databases.ts";
-import { pipelineRowSecurity } from "./row_security.ts";
+import { hostEntry, pipelineRowSecurity } from "./databases.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 

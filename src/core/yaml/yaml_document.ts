@@ -10,8 +10,7 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
-import type { Fault } from "./file_fault.ts";
-import type { Place, PlaceOf } from "./place.ts";
+import type { Fault, Place, PlaceOf } from "./file_fault.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 
 type PlaceAt = (offset: number) => Place;

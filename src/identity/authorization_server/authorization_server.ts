@@ -5,19 +5,15 @@ import { readBody } from "../../http/request_body.ts";
 import { makeToken } from "../presented_token.ts";
 import { createRateLimiter, type RateLimiter, siteOf } from "../rate_limiter.ts";
 import type { AuthorizationServerOptions, Picture, Resource } from "./authorization_server_options.ts";
-import { createClientDocuments } from "./client_metadata.ts";
+import { createClientDocuments, createRedirectRule, deviceGrant } from "./client_metadata.ts";
 import { createDevicePages } from "./device_pages.ts";
 import { type Caller, createInteractionPages } from "./interaction_pages.ts";
-import { separateLogins } from "./login_cookie.ts";
 import { createPages, type Page } from "./pages.ts";
-import { providerConfiguration } from "./provider_configuration.ts";
+import { providerConfiguration, separateLogins } from "./provider_configuration.ts";
 import { listenToProvider, type OauthEvent } from "./provider_events.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
-import { createRedirectRule } from "./redirect_uris.ts";
-import { createRefreshTokenValues } from "./refresh_token_values.ts";
 import { nameGranted, oauthScope, readRegistration, rewriteParameters } from "./request_parameters.ts";
-import { metadataPath, serverMetadata } from "./server_metadata.ts";
-import { createStoreAdapter } from "./store_adapter.ts";
+import { createRefreshTokenValues, createStoreAdapter } from "./store_adapter.ts";
 
 /** The built-in authorization server, ready to answer. */
 export type AuthorizationServer = Awaited<ReturnType<typeof createAuthorizationServer>>;
@@ -391,4 +387,33 @@ function pictureResponse(picture: Picture | undefined): Response | undefined {
         "content-security-policy": "default-src 'none'; sandbox",
       },
     });
+}
+
+/** Where it stands (RFC 8414, section 3). */
+const metadataPath = "/.well-known/oauth-authorization-server";
+
+/** What clients read of the server before they begin (RFC 8414, section 2). */
+function serverMetadata({ issuer, allowRegistration, allowDocuments }: {
+  readonly issuer: string;
+  readonly allowRegistration: boolean;
+  readonly allowDocuments: boolean;
+}) {
+  const address = (path: string) => `${issuer.replace(/\/$/, "")}/oauth/${path}`;
+  return {
+    issuer,
+    authorization_endpoint: address("authorize"),
+    token_endpoint: address("token"),
+    ...(allowRegistration ? { registration_endpoint: address("register") } : {}),
+    device_authorization_endpoint: address("device"),
+    revocation_endpoint: address("revoke"),
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token", deviceGrant],
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    scopes_supported: [oauthScope],
+    authorization_response_iss_parameter_supported: true,
+    ...(allowDocuments ? { client_id_metadata_document_supported: true } : {}),
+  };
 }

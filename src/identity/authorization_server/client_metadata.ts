@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 import { fetchPublicDocument, type PublicDocument } from "../../http/public_document.ts";
 import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
-import { isNativeClient, type RedirectRule } from "./redirect_uris.ts";
+import { isLoopback } from "../../core/address.ts";
 
 /** What is kept of what a client says of itself (RFC 7591, section 2); it has no secret. */
 interface ClientMetadata {
@@ -211,4 +211,42 @@ function readDocument(clientId: string, { text }: PublicDocument, isAllowed: Red
   }
   if (method !== "none") throw new AppError("invalid", "token_endpoint_auth_method: expected none");
   return readClientMetadata(clientId, fields as Record<string, unknown>, isAllowed, "leave_out");
+}
+
+/** Says whether a login may lead back to an address. */
+type RedirectRule = (uri: string) => boolean;
+
+/**
+ * Allows what is listed, character by character; of a loopback address the port may differ (RFC 8252, section 7.3). The
+ * page `/oauth/callback` of the server itself, and of each web origin that may call it, needs no entry.
+ */
+export function createRedirectRule(options: {
+  readonly allowed: readonly string[];
+  readonly issuer: string;
+  readonly origins: readonly string[];
+}): RedirectRule {
+  const own = [options.issuer, ...options.origins].map((base) => `${base.replace(/\/$/, "")}/oauth/callback`);
+  const listed = new Set([...options.allowed, ...own]);
+  const loopback = new Set([...listed].flatMap((uri) => withoutLoopbackPort(uri) ?? []));
+  return (uri) => {
+    if (listed.has(uri)) return true;
+    const bare = withoutLoopbackPort(uri);
+    return bare !== undefined && loopback.has(bare);
+  };
+}
+
+/** Undefined for what is no plain URL of loopback. */
+function withoutLoopbackPort(uri: string): string | undefined {
+  const [, host = "", rest = ""] =
+    /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/[^#\\\s]*)?$/.exec(uri) ??
+      [];
+  return host === "" ? undefined : `http://${host}${rest}`;
+}
+
+/** Whether every address is of an app on the user's own machine, which may then use any port (RFC 8252). */
+function isNativeClient(uris: readonly string[]): boolean {
+  return uris.length > 0 && uris.every((uri) => {
+    const url = URL.parse(uri);
+    return url !== null && !(url.protocol === "https:" && isLoopback(url.hostname.replace(/^\[|\]$/g, "")));
+  });
 }

@@ -1,5 +1,4 @@
 import { AppError } from "../../core/app_error.ts";
-import { parseDuration } from "../../core/duration.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { makeToken } from "../presented_token.ts";
 import { editCredentialFile } from "../credentials/credential_file.ts";
@@ -18,6 +17,7 @@ import {
   readEntries,
   removeEntry,
 } from "../credentials/yaml_entries.ts";
+import { parseDuration } from "../../core/units.ts";
 
 /** A token as the file keeps it; the token itself is not in there. */
 export interface TokenRecord {

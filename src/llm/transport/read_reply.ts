@@ -1,9 +1,9 @@
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import type { Deadline } from "../../core/async/deadline.ts";
-import { sizeText } from "../../core/size_text.ts";
 import { ProviderError } from "../provider_error.ts";
 import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
+import { sizeText } from "../../core/units.ts";
 
 /** Longest reply with a completion: far more than a model writes, yet quickly parsed. */
 export const maxCompletionBytes = 4 * 1024 * 1024;

@@ -10,9 +10,9 @@ import {
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
 import { bearer, createVendorExchange } from "../transport/exchange.ts";
-import { tellThoughLeft, usageTeller } from "../tell_usage.ts";
 import type { VendorInterface } from "../transport/http_attempt.ts";
 import { replyReader } from "../transport/read_reply.ts";
+import { tellThoughLeft, usageTeller } from "../usage.ts";
 
 const scored = z.array(z.object({ index: z.number(), relevance_score: z.number() }));
 const readReply = replyReader(z.object({

@@ -9,8 +9,8 @@ import {
   type ProviderOptions,
 } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
-import { tellThoughLeft, usageTeller } from "../tell_usage.ts";
 import type { VendorExchange } from "../transport/exchange.ts";
+import { tellThoughLeft, usageTeller } from "../usage.ts";
 
 /** What a vendor takes in one request; `bytes` are of UTF-8, and a single text that is longer makes a batch of its own. */
 interface BatchLimits {

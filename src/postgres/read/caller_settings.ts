@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { UntoldCallerError } from "./untold_caller.ts";
 import { isFilledIn, longestRoleBytes, placeholder } from "../session_setting_kinds.ts";
+import { AppError } from "../../core/app_error.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,
@@ -145,4 +145,19 @@ function roleName(username: string, database: string): string {
     );
   }
   return username;
+}
+
+/** Who asks cannot be told to a database that reads as its callers, so that nothing is read. */
+export class UntoldCallerError extends AppError {
+  /**
+   * @param what of the caller does not do: a claim, or the role that is to be taken
+   * @param reason begins with what is wrong; holds the names of claims, and none of their values
+   */
+  constructor(
+    database: string,
+    readonly what: "claim" | "role",
+    readonly reason: string,
+  ) {
+    super("forbidden", `Cannot read from database ${JSON.stringify(database)}: ${reason}`);
+  }
 }

@@ -2,11 +2,10 @@ import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { sessionSettings } from "../start_settings.ts";
+import { sessionSettings, timeoutSettings } from "../start_settings.ts";
 import { quoteLiteral } from "../sql_text.ts";
 import { type CallerOptions, callerSettings } from "./caller_settings.ts";
 import { openPortal, type OwnStatement, type Portal, type PortalRequest } from "./portal.ts";
-import { timeoutSettings } from "./statement_timeout.ts";
 
 interface TransactionOptions {
   readonly database: CallerOptions & Pick<DatabaseOptions, "statementTimeoutMs">;

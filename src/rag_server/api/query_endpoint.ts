@@ -8,14 +8,13 @@ import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import type { Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
 import { type PipelineQuery, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { bodyError, errorReply, type RagError, ragErrorOf, RefusedQuestion } from "./rag_errors.ts";
-import { eventStreamReply } from "../../http/reply_body.ts";
-import { jsonReply } from "./json_reply.ts";
+import { eventStreamReply, jsonReply } from "./json_reply.ts";
 import type { QueryReply, StreamEvent } from "./rag_replies.ts";
+import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 interface QueryEndpointOptions {
   readonly calls: Calls;

@@ -5,9 +5,9 @@ import type { Body } from "../../http/request_body.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import type { LoginResult } from "../../identity/login.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { databaseUnreachable } from "../pipeline.ts";
 import { jsonReply } from "./json_reply.ts";
+import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 /** Each code with its HTTP status. */
 export const ragErrors = {

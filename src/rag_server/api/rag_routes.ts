@@ -11,7 +11,6 @@ import { visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
 import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
-import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
@@ -38,6 +37,7 @@ import type {
   UsageReply,
 } from "./rag_replies.ts";
 import type { Issuers } from "./rag_security.ts";
+import type { UsageTotals } from "../../llm/usage.ts";
 
 export interface RagRoutesOptions {
   /** Optional: none where everyone may ask. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { sizeText } from "../../core/size_text.ts";
 import { formatOf, unknownFormat } from "./formats/document_formats.ts";
+import { sizeText } from "../../core/units.ts";
 
 /** A file or folder that is there. */
 export interface PathOnDisk {

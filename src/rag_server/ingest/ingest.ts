@@ -22,10 +22,9 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { planSource, savePlans, type SourcePlan } from "./plan_source.ts";
+import { goneRecords, planSource, refuseRemoval, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
-import { goneRecords, refuseRemoval } from "./refuse_removal.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 
 interface IngestProgress {

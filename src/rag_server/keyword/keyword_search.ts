@@ -1,6 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteLiteral, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
-import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type {
   KeywordIndex,
   OwnIndex,
@@ -10,7 +9,15 @@ import type {
   VchordIndex,
 } from "./find_keyword_index.ts";
 import { indexObjects, indexTable, listLength } from "./index_record.ts";
-import { countInSql, docOf, impactOf, lexemesSql, vectorSql } from "./term_sql.ts";
+import {
+  countInSql,
+  docOf,
+  impactOf,
+  impactSql,
+  inverseFrequencySql,
+  lexemesSql,
+  vectorSql,
+} from "./term_sql.ts";
 
 export interface KeywordSearch {
   readonly question: string;

@@ -9,7 +9,6 @@ import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
 import { arrayText, quoteIfNeeded, quoteLiteral } from "../../postgres/sql_text.ts";
 import { readJson, readRows } from "../../postgres/read/read_trusted.ts";
 import { findRelation } from "../search/document_table.ts";
-import type { IsolationFault } from "./isolation_fault.ts";
 import { hasOwnSettings, hasParsedBody, isBuiltIn, isSupplied, reachSql } from "./reach_sql.ts";
 
 /** The roles that are looked at. */
@@ -341,4 +340,12 @@ function functionFault({ name, holder, isView, why }: FunctionFacts): IsolationF
           `-- ${leaveOut}; or write the function in SQL with a parsed body: RETURN …, or BEGIN ATOMIC … END`,
       };
   }
+}
+
+/** Why row-level security may show a caller rows of another. */
+export interface IsolationFault {
+  /** For operators: it names roles. */
+  readonly message: string;
+  /** SQL; text for the reader stands in lines that begin with `-- `. */
+  readonly remedy: string;
 }

@@ -1,22 +1,19 @@
 import type { Changes } from "../changes.ts";
-import type { JsonObject } from "../content.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { Knowledge } from "../questions/prompt_knowledge.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
-import type { ReadDefinitions } from "./read_definitions.ts";
+import type { ReadDefinitions, ResourceDefinition } from "./read_definitions.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
-import type { CallContext } from "../call_context.ts";
+import type { CallContext, JsonObject } from "../call_context.ts";
 import type { ResourceDescription, ResourceSource } from "../resources/resource.ts";
-import { rowsReply } from "../tools/rows_reply.ts";
-import { statementErrorReply, statementErrorText } from "../tools/statement_error_text.ts";
 import { createTool, dataNotice, type Tool } from "../tools/tool.ts";
-import type { ResourceDefinition } from "./resource_definitions.ts";
 import { z } from "zod";
 import { tellElapsed } from "../progress.ts";
 import type { ToolDefinition } from "./tool_definitions.ts";
+import { rowsReply, statementErrorReply, statementErrorText } from "../tools/statement_reply.ts";
 
 interface OfferedDefinitionsOptions {
   readonly directory: DatabaseDirectory;

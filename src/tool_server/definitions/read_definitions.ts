@@ -1,14 +1,22 @@
-import type { Prompt } from "../prompts/prompt.ts";
-import type { DefinitionChecks } from "./check_sql.ts";
+import type { Prompt, PromptMessage } from "../prompts/prompt.ts";
+import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
 import { readQuestions } from "../questions/verified/read_questions.ts";
 import type { VerifiedQuestion } from "../questions/verified/verified_questions.ts";
-import { readPrompts } from "./prompt_definitions.ts";
-import { readResources, type ResourceDefinition } from "./resource_definitions.ts";
-import { readSections } from "./sections.ts";
-import { readTools, type ToolDefinition } from "./tool_definitions.ts";
+import { faultAt, readEntries, readSections, repeatedNames, type Section } from "./sections.ts";
+import {
+  availableToUsers,
+  maxRows,
+  prose,
+  readTools,
+  statement,
+  type ToolDefinition,
+} from "./tool_definitions.ts";
 import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
+import { z } from "zod";
+import { builtinPrompts } from "../builtin_kinds.ts";
+import type { PromptContent } from "../call_context.ts";
 
 /** What a definitions file defines, without what has a fault. */
 export interface ReadDefinitions {
@@ -53,4 +61,174 @@ export function definitionFaultText(path: string, fault: Fault): string {
 function namesIn(tools: unknown): string[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool) => isMap(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []);
+}
+
+const content = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text: z.string().min(1) }),
+  z.strictObject({ type: z.literal("image"), data: z.base64().min(1), mimeType: z.string().min(1) }),
+  z.strictObject({ type: z.literal("resource"), uri: z.string().min(1), text: z.string().optional() }),
+], { error: 'expected a mapping whose type is "text", "image" or "resource"' });
+
+const prompt = z.strictObject({
+  name: z.string().min(1).max(128),
+  title: prose.optional(),
+  description: z.string().trim().default(""),
+  arguments: z.array(z.strictObject({
+    name: z.string().regex(/^[\w-]+$/, "expected letters, digits, _ and -"),
+    title: prose.optional(),
+    description: z.string().trim().default(""),
+    required: z.boolean().default(false),
+  })).default([]),
+  messages: z.array(z.strictObject({
+    role: z.enum(["user", "assistant", "system"], { error: "expected user, assistant or system" }),
+    content,
+  })).min(1, "expected at least one message"),
+  available_to_users: availableToUsers,
+});
+
+type Definition = z.output<typeof prompt>;
+
+const placeholder = /\{\{([\w-]+)\}\}/g;
+
+/** What a definitions file's `prompts` hold. A definition with a fault is left out, and leaves the others as they are. */
+function readPrompts(section: Section): { prompts: Prompt[]; faults: Fault[] } {
+  const { entries, faults } = readEntries(section, prompt);
+  const repeated = repeatedNames(section, entries, "name");
+  faults.push(...repeated.faults);
+  const prompts: Prompt[] = [];
+  for (const { value, path } of repeated.entries) {
+    const found = [
+      ...(builtinPrompts.some((name) => name === value.name)
+        ? [faultAt(section, [...path, "name"], "is the name of a built-in prompt")]
+        : []),
+      ...value.messages.flatMap(({ content }, index) =>
+        unknownArguments(value, content).map((name) =>
+          faultAt(
+            section,
+            [...path, "messages", index, "content", "text"],
+            `{{${name}}} is none of the prompt's arguments`,
+          )
+        )
+      ),
+    ];
+    faults.push(...found);
+    if (found.length === 0) prompts.push(promptOf(value));
+  }
+  return { prompts, faults };
+}
+
+function unknownArguments(
+  { arguments: known }: Definition,
+  content: Definition["messages"][number]["content"],
+) {
+  if (content.type !== "text") return [];
+  return Array.from(content.text.matchAll(placeholder), ([, name = ""]) => name)
+    .filter((name) => !known.some((argument) => argument.name === name));
+}
+
+function promptOf({ name, title, description, messages, ...rest }: Definition): Prompt {
+  const { arguments: args } = rest;
+  return {
+    kind: "prompt",
+    name,
+    available_to_users: rest.available_to_users,
+    description: {
+      name,
+      ...(title === undefined ? {} : { title }),
+      ...(description === "" ? {} : { description }),
+      ...(args.length === 0 ? {} : {
+        arguments: args.map(({ name, title, description, required }) => ({
+          name,
+          ...(title === undefined ? {} : { title }),
+          ...(description === "" ? {} : { description }),
+          required,
+        })),
+      }),
+    },
+    messages: (given) =>
+      Promise.resolve(messages.map(({ role, content }): PromptMessage => ({
+        // MCP has no third role: what a system is told, its user says
+        role: role === "assistant" ? "assistant" : "user",
+        content: contentOf(content, given),
+      }))),
+  };
+}
+
+function contentOf(
+  content: Definition["messages"][number]["content"],
+  given: Readonly<Record<string, string>>,
+): PromptContent {
+  switch (content.type) {
+    case "text":
+      return { type: "text", text: fillIn(content.text, given) };
+    case "image":
+      return content;
+    case "resource":
+      return { type: "resource_link", uri: content.uri, name: content.text ?? content.uri };
+  }
+}
+
+/** Puts arguments in the place of `{{name}}`. What an argument holds is put in as it is: braces in it stand for nothing. */
+function fillIn(template: string, given: Readonly<Record<string, string>>): string {
+  return template.replace(
+    placeholder,
+    (_, name: string) => Object.hasOwn(given, name) ? given[name] ?? "" : "",
+  );
+}
+
+const described = {
+  uri: z.string().max(1_000).regex(
+    /^[a-z][a-z0-9+.-]*:\S+$/i,
+    "expected an address such as custom://late-orders",
+  ),
+  name: z.string().trim().min(1),
+  title: z.string().trim().min(1).optional(),
+  description: z.string().trim().default(""),
+  mimeType: z.string().regex(/^[\w.+-]+\/[\w.+-]+(;.*)?$/, "expected a type such as application/json")
+    .optional(),
+  available_to_users: availableToUsers,
+};
+
+const resource = z.discriminatedUnion("type", [
+  z.strictObject({
+    ...described,
+    type: z.literal("sql"),
+    sql: statement,
+    database: z.string().min(1).optional(),
+    max_rows: maxRows,
+  }),
+  z.strictObject({ ...described, type: z.literal("static"), data: z.unknown() }),
+], { error: 'expected a mapping whose type is "sql" or "static"' });
+
+/** A resource of a definitions file, as it was written. */
+export type ResourceDefinition = z.output<typeof resource>;
+
+/** Schemes of the addresses of built-in resources. */
+const ownSchemes = /^(?:pg|ui|postern):/i;
+
+/** What a definitions file's `resources` hold. A definition with a fault is left out, and leaves the others as they are. */
+async function readResources(
+  section: Section,
+  checks: DefinitionChecks,
+): Promise<{ resources: ResourceDefinition[]; faults: Fault[] }> {
+  const { entries, faults } = readEntries(section, resource);
+  const repeated = repeatedNames(section, entries, "uri");
+  faults.push(...repeated.faults);
+  const resources: ResourceDefinition[] = [];
+  for (const { value, path } of repeated.entries) {
+    const at = (key: string, message: string | undefined) =>
+      message === undefined ? [] : [faultAt(section, [...path, key], message)];
+    const found = [
+      ...at("uri", ownSchemes.test(value.uri) ? "begins as the built-in ones do; use custom://" : undefined),
+      ...(value.type === "sql"
+        ? [
+          ...at("sql", await whyNotRunnable(value.sql, [], checks)),
+          ...at("database", whyNoDatabase(value.database, checks)),
+        ]
+        : at("data", value.data === undefined ? "is required" : undefined)),
+    ];
+    faults.push(...found);
+    if (found.length === 0) resources.push(value);
+  }
+  return { resources, faults };
 }

@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import { nearestName } from "../../core/near_name.ts";
-import type { Fault } from "../../core/yaml/file_fault.ts";
-import type { PlaceOf } from "../../core/yaml/place.ts";
+import type { Fault, PlaceOf } from "../../core/yaml/file_fault.ts";
 import { formatPath, isMap, type SettingPath, valueAt } from "../../core/yaml/value_tree.ts";
 
 /** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */

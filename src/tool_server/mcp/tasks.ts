@@ -2,8 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
 import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
-import { sizeText } from "../../core/size_text.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
+import { sizeText } from "../../core/units.ts";
 
 /** A task as its client sees it (MCP Tasks extension, "Tasks"). Times are ISO 8601. */
 export interface TaskView {

@@ -1,6 +1,5 @@
 import type { AccessObject } from "../../identity/access_rules.ts";
-import type { CallContext } from "../call_context.ts";
-import type { PromptContent } from "../content.ts";
+import type { CallContext, PromptContent } from "../call_context.ts";
 
 /** A prompt as `prompts/list` shows it. */
 export interface PromptDescription {

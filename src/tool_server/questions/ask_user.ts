@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../call_context.ts";
 
 /** A question to the user of a call's client, as a form of one page (MCP, Elicitation, "form"). */
 export interface UserQuestion {

@@ -1,6 +1,5 @@
 import type { Principal } from "../../core/principal.ts";
-import type { CallContext } from "../call_context.ts";
-import type { JsonObject } from "../content.ts";
+import type { CallContext, JsonObject } from "../call_context.ts";
 
 /** A resource as `resources/list` shows it. */
 export interface ResourceDescription {

@@ -1,4 +1,4 @@
-import type { ResourceLink } from "../content.ts";
+import type { ResourceLink } from "../call_context.ts";
 
 /** What an address of the scheme `pg` leads to. */
 export type ResourceAddress =

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { tellElapsed } from "../progress.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
-import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
+import { statementErrorReply } from "./statement_reply.ts";
 
 const undefinedTable = "42P01";
 

@@ -1,4 +1,3 @@
-import { sizeText } from "../../core/size_text.ts";
 import { z } from "zod";
 import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { figuresHidden } from "../../postgres/read/plan_figures.ts";
@@ -6,8 +5,9 @@ import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
 import { tellElapsed } from "../progress.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
-import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
+import { sizeText } from "../../core/units.ts";
+import { statementErrorReply } from "./statement_reply.ts";
 
 export function executeExplain(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({

@@ -3,8 +3,7 @@ import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
-import type { CallClient } from "../call_context.ts";
-import type { JsonObject } from "../content.ts";
+import type { CallClient, JsonObject } from "../call_context.ts";
 import { tellElapsed, tellSteps } from "../progress.ts";
 import {
   type Answer,
@@ -17,9 +16,8 @@ import { askModelsQuestion, readUserAnswer, type UserQuestion } from "../questio
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
-import { rowsReply, verifiedText } from "./rows_reply.ts";
-import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
+import { rowsReply, statementErrorReply, statementErrorText, verifiedText } from "./statement_reply.ts";
 
 interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../content.ts";
 import type { ResourceSource } from "../resources/resource.ts";
+import type { JsonObject } from "../call_context.ts";
 
 const uri = "ui://postern/result";
 /** What the page needs of a host: no address to read from, and a border around it (MCP Apps, "UI Resource Format"). */

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { openCompletion, openPipelineProviders } from "../../../src/app/providers/open_providers.ts";
 import { createFileWatch } from "../../../src/core/files/watch_files.ts";
 import { loadConfig } from "../../../src/config/mod.ts";
-import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
 import { optionsFor } from "../../config/load_options.ts";
 import { capturedLogger } from "../../llm/raw_server.ts";
 import { neverAborted } from "../../llm/wire/provider_subjects.ts";
 import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
+import { createUsageLedger } from "../../../src/llm/usage.ts";
 
 const request = () => ({ messages: [{ role: "user", content: "?" }] as const, signal: neverAborted() });
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {
   createClientDocuments,
+  createRedirectRule,
   isDocumentAddress,
 } from "../../../src/identity/authorization_server/client_metadata.ts";
-import { createRedirectRule } from "../../../src/identity/authorization_server/redirect_uris.ts";
 import { fetchPublicDocument, type PublicDocumentOptions } from "../../../src/http/public_document.ts";
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";

@@ -6,8 +6,8 @@ import {
   keyFile,
   openCookieKeys,
 } from "../../../src/identity/authorization_server/cookie_keys.ts";
-import { createRefreshTokenValues } from "../../../src/identity/authorization_server/refresh_token_values.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { createRefreshTokenValues } from "../../../src/identity/authorization_server/store_adapter.ts";
 
 const dayMs = 86_400_000;
 const start = Date.UTC(2026, 0, 1);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { noUsage, type ProviderOptions, type Usage } from "../../../src/llm/provider.ts";
-import { usageTeller } from "../../../src/llm/tell_usage.ts";
 import { countTokens } from "../../../src/text/token_count.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { neverAborted, optionsFor, subjects } from "./provider_subjects.ts";
 import { createVendor, type Vendor, type VendorName } from "./vendors/vendor.ts";
+import { usageTeller } from "../../../src/llm/usage.ts";
 
 /** What a provider told of its use, and the options that have it tell. */
 function meter(vendor: VendorName, { url }: Vendor): { reports: Usage[]; options: ProviderOptions } {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../../src/core/principal.ts";
-import { readerFor, serverItself } from "../../../src/core/principal.ts";
-import { callerRights, callerSettings } from "../../../src/postgres/read/caller_settings.ts";
-import { UntoldCallerError } from "../../../src/postgres/read/untold_caller.ts";
+import { type Principal, readerFor, serverItself } from "../../../src/core/principal.ts";
+import {
+  callerRights,
+  callerSettings,
+  UntoldCallerError,
+} from "../../../src/postgres/read/caller_settings.ts";
 
 const alice: Principal = { kind: "session", id: "s", username: "alice" };
 const of = (claims: Record<string, unknown>): Principal => ({

@@ -5,9 +5,9 @@ import type { Login, LoginRequest, LoginResult } from "../../../src/identity/log
 import { waitUntil } from "../../support/wait_until.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 import { createRagFixture, type RagReply } from "./rag_fixture.ts";
-import { UntoldCallerError } from "../../../src/postgres/read/untold_caller.ts";
 import { chunk, done, stream } from "./rag_handbook.ts";
 import { hanging, script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
+import { UntoldCallerError } from "../../../src/postgres/read/caller_settings.ts";
 
 const issuer = { kind: "issuer", issuer: "https://idp.example.com", subject: "7", groups: [] } as const;
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
-import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
 import { createRunningPipelines } from "../../../src/rag_server/running_pipelines.ts";
 import { createRagFixture } from "./rag_fixture.ts";
 import { script, scriptedPipeline, scriptedPipelines, scriptedSet } from "./scripted_pipelines.ts";
+import { createUsageLedger } from "../../../src/llm/usage.ts";
 
 const done = { type: "done", sources: [], tokensUsed: 0 } as const;
 const handbook = scriptedPipeline({ name: "handbook", description: "The handbook", script: script(done) });

@@ -1,5 +1,4 @@
 import { silentLogger } from "../../../src/core/logger.ts";
-import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
 import type { Pipeline, PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import type { PipelineQuery } from "../../../src/rag_server/query.ts";
 import {
@@ -7,6 +6,7 @@ import {
   type PipelineSet,
   type RunningPipelines,
 } from "../../../src/rag_server/running_pipelines.ts";
+import { createUsageLedger } from "../../../src/llm/usage.ts";
 
 /** What a pipeline answers, in parts. */
 export type Script = (query: PipelineQuery) => AsyncIterable<PipelineEvent>;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { triedWeights, weighFusion } from "../../../src/rag_server/evaluate/fusion_weights.ts";
+import { triedWeights, weighFusion } from "../../../src/rag_server/evaluate/evaluate.ts";
 
 Deno.test("triedWeights() are steps of 0.05 and the configured weight, in order", () => {
   assert.deepEqual(triedWeights(0.5).filter((_, at) => at % 5 === 0), [0, 0.25, 0.5, 0.75, 1]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { statementErrorText } from "../../../src/tool_server/tools/statement_error_text.ts";
+import { statementErrorText } from "../../../src/tool_server/tools/statement_reply.ts";
 
 /** The random marks of fences, made equal. */
 const unmarked = (text: string) => text.replaceAll(/[0-9a-f]{32}/g, "MARK");

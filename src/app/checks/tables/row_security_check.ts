@@ -1,11 +1,14 @@
 import type { Database } from "../../../postgres/database.ts";
 import type { DatabaseOptions } from "../../../postgres/database_options.ts";
 import { type CallerOptions, isReadAsCallers } from "../../../postgres/read/caller_settings.ts";
-import { isolationFaults, rolesOf } from "../../../rag_server/row_security/isolation_faults.ts";
+import {
+  type IsolationFault,
+  isolationFaults,
+  rolesOf,
+} from "../../../rag_server/row_security/isolation_faults.ts";
 import { readRows } from "../../../postgres/read/read_trusted.ts";
 import { arrayText } from "../../../postgres/sql_text.ts";
 import { findRelation } from "../../../rag_server/search/document_table.ts";
-import type { IsolationFault } from "../../../rag_server/row_security/isolation_fault.ts";
 import { type Check, error } from "../check.ts";
 
 /** Whether PostgreSQL's policies hold all who read from a pipeline; nothing where rows do not depend on the caller. */

@@ -10,7 +10,7 @@ import {
 } from "../../../rag_server/search/searched_table.ts";
 import { type Check, type CheckResult, error, note } from "../check.ts";
 import { idCheck } from "./id_check.ts";
-import { keywordIndexCheck } from "./keyword_index_check.ts";
+import { keywordIndexCheck, wordsColumnCheck } from "./keyword_index_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
 import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
 import {
@@ -23,7 +23,6 @@ import {
 } from "./table_subject.ts";
 import { dimensionCheck, missingVectorsCheck } from "./vector_checks.ts";
 import { vectorIndexCheck } from "./vector_index_check.ts";
-import { wordsColumnCheck } from "./words_column_check.ts";
 
 /** Whether a table can be searched at all; how well follows. */
 export function tableCheck(given: TableToCheck): Check {

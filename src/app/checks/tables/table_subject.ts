@@ -1,7 +1,6 @@
 import { type Principal, readerFor } from "../../../core/principal.ts";
 import { shellWord } from "../../../core/shell_word.ts";
 import type { Database } from "../../../postgres/database.ts";
-import { UntoldCallerError } from "../../../postgres/read/untold_caller.ts";
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
 import { mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
@@ -9,6 +8,7 @@ import type { DocumentTable } from "../../../rag_server/search/document_table.ts
 import type { SearchedTableSettings } from "../../../rag_server/search/searched_table.ts";
 import { readJson, readRows } from "../../../postgres/read/read_trusted.ts";
 import type { TableFacts } from "./table_facts.ts";
+import { UntoldCallerError } from "../../../postgres/read/caller_settings.ts";
 
 export interface TableToCheck {
   /** The pipeline's name. */

@@ -5,7 +5,6 @@ import { loadParser, type Parser } from "../../../postgres/guard/parser.ts";
 import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
 import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
-import { sizeText } from "../../../core/size_text.ts";
 import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
@@ -14,11 +13,11 @@ import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candi
 import { type Choice, chooseIndexes, type ChosenIndex } from "./indexes/choose_indexes.ts";
 import { readTableStatistics, type TableStatistics } from "./indexes/table_statistics.ts";
 import { type FindColumn, parametersOf, type TableName, tablesOf, tableUses } from "./indexes/table_uses.ts";
-import { shownStatement } from "./shown_statement.ts";
-import { readStatementStatistics } from "./statement_statistics.ts";
+import { readStatementStatistics, shownStatement } from "./statement_statistics.ts";
 import { howTo } from "./top_queries.ts";
 import { createSlices } from "../../../core/async/yield.ts";
 import type { SyntaxNode } from "../../../postgres/guard/syntax_tree.ts";
+import { sizeText } from "../../../core/units.ts";
 
 const maxStatements = 50;
 /** Indexes that are tried; the others spare least by the statistics. */

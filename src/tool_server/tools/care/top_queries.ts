@@ -4,8 +4,12 @@ import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { shownStatement } from "./shown_statement.ts";
-import { readStatementStatistics, statementOrders, type StatementsRead } from "./statement_statistics.ts";
+import {
+  readStatementStatistics,
+  shownStatement,
+  statementOrders,
+  type StatementsRead,
+} from "./statement_statistics.ts";
 
 const output = z.object({
   database: z.string(),

@@ -3,8 +3,8 @@ import { AppError } from "../../../core/app_error.ts";
 import { type Principal, principalKey } from "../../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import type { Database } from "../../../postgres/database.ts";
-import type { DatabaseAddress } from "./database_address.ts";
 import { didYouMean } from "../../../core/near_name.ts";
+import type { DatabaseOptions } from "../../../postgres/database_options.ts";
 
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";
@@ -102,3 +102,28 @@ export type DatabaseDirectory = ReturnType<typeof createDatabaseDirectory>;
 /** The optional argument of every tool that touches a database. */
 export const databaseArgument = z.string().min(1).max(128).optional()
   .describe("Default: the current one.");
+
+/** Where a database is, in the words of pgEdge's server, which shows it to those who may use the database. */
+export interface DatabaseAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Where there are several. */
+  readonly hosts?: readonly { readonly host: string; readonly port: number }[];
+  readonly target_session_attrs?: string;
+  readonly database: string;
+  readonly user: string;
+  readonly sslmode: string;
+}
+
+export function addressOf(options: DatabaseOptions): DatabaseAddress {
+  const { hosts, targetSessionAttrs, database, user, sslMode: sslmode, openStream } = options;
+  if (openStream !== undefined) return { host: "embedded", port: 0, database, user, sslmode };
+  const first = hosts[0] ?? { host: "", port: 0 };
+  return {
+    ...first,
+    ...(hosts.length > 1 && { hosts, target_session_attrs: targetSessionAttrs }),
+    database,
+    user,
+    sslmode,
+  };
+}

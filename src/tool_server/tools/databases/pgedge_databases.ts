@@ -2,8 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import { withDeadline } from "../../../core/async/deadline.ts";
 import type { Principal } from "../../../core/principal.ts";
-import type { DatabaseAddress } from "./database_address.ts";
-import type { DatabaseDirectory } from "./database_directory.ts";
+import type { DatabaseAddress, DatabaseDirectory } from "./database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 const unknownAddress: DatabaseAddress = { host: "", port: 0, database: "", user: "", sslmode: "" };

@@ -2,13 +2,11 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { QueryStage } from "../../../rag_server/mod.ts";
 import { createFence } from "../../../text/fence.ts";
-import type { JsonObject } from "../../content.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { documentId, documentUri } from "./document_address.ts";
-import { questionArgument } from "./document_arguments.ts";
-import { documentTitle } from "./document_title.ts";
-import type { PipelineDirectory } from "./pipeline_directory.ts";
+import { documentId, documentTitle, documentUri } from "./document_address.ts";
+import { type PipelineDirectory, questionArgument } from "./pipeline_directory.ts";
 import { findDocuments } from "./search.ts";
+import type { JsonObject } from "../../call_context.ts";
 
 // short, as models read it on every turn: the RAG server's own rules check the whole, and name what does not fit
 const filter = z.strictObject({

@@ -5,7 +5,7 @@ import { ProviderError } from "../../../llm/provider_error.ts";
 import type { CallContext } from "../../call_context.ts";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
-import { questionArgument } from "./document_arguments.ts";
+import { questionArgument } from "./pipeline_directory.ts";
 
 /** The embedding provider of the tool server. */
 export interface Embedding {

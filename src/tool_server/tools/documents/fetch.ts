@@ -3,8 +3,13 @@ import { AppError } from "../../../core/app_error.ts";
 import type { StoredDocument } from "../../../rag_server/mod.ts";
 import type { CallContext } from "../../call_context.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { type DocumentAddress, documentId, documentUri, readDocumentId } from "./document_address.ts";
-import { documentTitle } from "./document_title.ts";
+import {
+  type DocumentAddress,
+  documentId,
+  documentTitle,
+  documentUri,
+  readDocumentId,
+} from "./document_address.ts";
 import type { PipelineDirectory } from "./pipeline_directory.ts";
 
 /** As `search`, in the shape that clients such as ChatGPT's connectors ask for. */

@@ -5,6 +5,8 @@ import { type AccessObject, accessTo, grantedTo } from "../../../identity/access
 import { ProviderError } from "../../../llm/provider_error.ts";
 import type { Pipeline, RunningPipelines } from "../../../rag_server/mod.ts";
 import type { CallContext } from "../../call_context.ts";
+import { z } from "zod";
+import { queryLimits } from "../../../rag_server/query_limits.ts";
 
 /** A pipeline as the configuration has it. */
 export interface PipelineEntry extends AccessObject {
@@ -117,3 +119,11 @@ function codeOf(error: unknown): ErrorCode {
   const isKnown = error instanceof AppError && knownCodes.includes(error.code);
   return isKnown ? error.code : "upstream";
 }
+
+const error = `expected a text of 1 to ${queryLimits.queryCharacters} characters, not blank and without NUL`;
+
+/** A question, or what is searched for, in words. */
+export const questionArgument = z.string({ error }).min(1, { error }).max(queryLimits.queryCharacters, {
+  error,
+})
+  .refine((text) => text.trim() !== "" && !text.includes("\0"), { error });

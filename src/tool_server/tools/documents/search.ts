@@ -3,10 +3,8 @@ import type { FoundDocument } from "../../../rag_server/mod.ts";
 import { cutToTokens } from "../../../text/cut_to_tokens.ts";
 import type { CallContext } from "../../call_context.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { documentId, documentUri } from "./document_address.ts";
-import { questionArgument } from "./document_arguments.ts";
-import { documentTitle } from "./document_title.ts";
-import type { PipelineDirectory, PipelineEntry } from "./pipeline_directory.ts";
+import { documentId, documentTitle, documentUri } from "./document_address.ts";
+import { type PipelineDirectory, type PipelineEntry, questionArgument } from "./pipeline_directory.ts";
 
 /** Results of all pipelines together. */
 const maxResults = 10;

@@ -7,9 +7,9 @@ import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { diversePassages } from "./diverse_passages.ts";
-import { questionArgument } from "./document_arguments.ts";
 import { type Embedding, embedText } from "./embedding.ts";
 import { columnsToSearch, readTableName, tableWithVectors } from "./searched_columns.ts";
+import { questionArgument } from "./pipeline_directory.ts";
 
 /** The tool's names of distances, and pgvector's. */
 const distances = { cosine: "cosine", l2: "l2", inner_product: "ip" } as const;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { shownStatement } from "../../../../src/tool_server/tools/care/shown_statement.ts";
 import { topQueries } from "../../../../src/tool_server/tools/care/top_queries.ts";
 import {
   createTestDatabase,
@@ -9,6 +8,7 @@ import {
 } from "../../../support/database.ts";
 import { startCluster, testWithCluster } from "../../../support/postgres_cluster.ts";
 import { callTool, createToolFixture } from "../../../support/tool_fixture.ts";
+import { shownStatement } from "../../../../src/tool_server/tools/care/statement_statistics.ts";
 
 interface Query {
   readonly query: string;

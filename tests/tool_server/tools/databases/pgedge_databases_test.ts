@@ -3,13 +3,15 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { z } from "zod";
 import type { Principal } from "../../../../src/core/principal.ts";
 import type { Database } from "../../../../src/postgres/database.ts";
-import { addressOf } from "../../../../src/tool_server/tools/databases/database_address.ts";
 import {
   databaseMethods,
   listDatabaseConnections,
   selectDatabaseConnection,
 } from "../../../../src/tool_server/tools/databases/pgedge_databases.ts";
-import { createDatabaseDirectory } from "../../../../src/tool_server/tools/databases/database_directory.ts";
+import {
+  addressOf,
+  createDatabaseDirectory,
+} from "../../../../src/tool_server/tools/databases/database_directory.ts";
 import { createRegistry } from "../../../../src/tool_server/tools/registry.ts";
 import { databaseOptions } from "../../../support/database_options.ts";
 import { serveMcp } from "../../../support/mcp_endpoint.ts";

@@ -1,4 +1,3 @@
-import { sizeText } from "../../../../core/size_text.ts";
 import {
   type Concern,
   count,
@@ -8,6 +7,7 @@ import {
   type ServerFacts,
 } from "./health_check.ts";
 import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
+import { sizeText } from "../../../../core/units.ts";
 
 /** Smaller ones cost next to nothing. */
 const smallBytes = 1_048_576;

@@ -1,6 +1,6 @@
-import { sizeText } from "../../../../core/size_text.ts";
 import { quoteLiteral } from "../../../../postgres/sql_text.ts";
 import { type Concern, count, defineHealthCheck, type Severity, some, spanText } from "./health_check.ts";
+import { sizeText } from "../../../../core/units.ts";
 
 interface StandbyRow {
   readonly kind: "standby";

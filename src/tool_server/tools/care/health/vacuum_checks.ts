@@ -8,7 +8,7 @@ import {
   some,
 } from "./health_check.ts";
 import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
-import { sizeText } from "../../../../core/size_text.ts";
+import { sizeText } from "../../../../core/units.ts";
 
 interface VacuumRow {
   readonly schema: string;
