@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { extname } from "node:path";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
@@ -158,9 +159,6 @@ function tell(event: OauthEvent, { audit, metrics, logger }: OpenAuthorizationSe
     operation,
     outcome: operation === "reuse" || operation === "deny" ? "refused" : "ok",
     ...(grantId === undefined ? {} : { principal: `session:${grantId}` }),
-    ...(username === undefined ? {} : { user: username }),
-    ...(clientId === undefined ? {} : { client: clientId }),
-    ...(address === undefined ? {} : { address }),
-    ...(requestId === undefined ? {} : { request: requestId }),
+    ...defined({ user: username, client: clientId, address, request: requestId }),
   });
 }

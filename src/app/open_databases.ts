@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { Config, DatabaseConfig } from "../config/mod.ts";
 import type { WaitBounds } from "../core/admission.ts";
 import type { Logger } from "../core/logger.ts";
@@ -109,9 +110,11 @@ export function rowSecurityOf(
 > {
   return {
     roleFromUser: role_from_user,
-    ...(role_from_claim === undefined ? {} : { roleFromClaim: role_from_claim }),
-    ...(role_is_optional === undefined ? {} : { isRoleOptional: role_is_optional }),
-    ...(allowed_roles === undefined ? {} : { allowedRoles: allowed_roles }),
+    ...defined({
+      roleFromClaim: role_from_claim,
+      isRoleOptional: role_is_optional,
+      allowedRoles: allowed_roles,
+    }),
     sessionSettings: session_settings,
   };
 }
@@ -124,13 +127,9 @@ function databaseOptions(database: DatabaseConfig, passFile: string | undefined)
     hosts: database.hosts,
     database: database.database,
     user: database.user,
-    ...(password === undefined ? {} : { password }),
-    ...(passwordFile === undefined ? {} : { passwordFile }),
-    ...(passFile === undefined ? {} : { passFile }),
+    ...defined({ password, passwordFile, passFile }),
     sslMode: database.sslmode,
-    ...(sslrootcert === undefined ? {} : { sslRootCertFile: sslrootcert }),
-    ...(sslcert === undefined ? {} : { sslCertFile: sslcert }),
-    ...(sslkey === undefined ? {} : { sslKeyFile: sslkey }),
+    ...defined({ sslRootCertFile: sslrootcert, sslCertFile: sslcert, sslKeyFile: sslkey }),
     targetSessionAttrs: database.target_session_attrs,
     poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: database.pool_max_conn_idle_time,

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator, withIssuer } from "../identity/authenticator.ts";
 import {
@@ -134,8 +135,7 @@ export function createIdentities(options: IdentityOptions): Identities {
       return {
         authenticator: issuer === undefined ? own : withIssuer(own, issuer, isOurs),
         ...(methods.password_login ? { login } : {}),
-        ...(oauth === undefined ? {} : { oauth }),
-        ...(issuer === undefined ? {} : { issuer }),
+        ...defined({ oauth, issuer }),
         endSession(id) {
           sessions.end(id);
           oauth?.grants.end(id);
@@ -206,10 +206,9 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
         outcome: result === "success" ? "ok" : result,
         user: username,
         address,
-        ...(reason === undefined ? {} : { reason }),
+        ...defined({ reason }),
         ...(sessionId === undefined ? {} : { principal: `session:${sessionId}` }),
-        ...(via === undefined ? {} : { operation: via }),
-        ...(requestId === undefined ? {} : { request: requestId }),
+        ...defined({ operation: via, request: requestId }),
       });
     },
   });
@@ -298,7 +297,7 @@ function watchFile<T>(
 ): Promise<CredentialWatcher> {
   return createCredentialWatcher<T>({
     path,
-    ...(loaded === undefined ? {} : { loaded }),
+    ...defined({ loaded }),
     load,
     onReload(data) {
       adopt(data);

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { Config } from "../config/mod.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
@@ -36,7 +37,7 @@ export async function serveHttp<Of extends Settings>(options: ServeOptions<Of>) 
   const tls = tlsSettings.enabled ? await readTls(tlsSettings, tlsSection) : undefined;
   const listener = startListener({
     address,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls }),
     handle: createFront({ ...options, checks: () => checks }),
     logger,
   });

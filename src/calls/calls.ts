@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
@@ -118,10 +119,9 @@ export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions
     await audit.recordCall({
       outcome: "ok",
       principal: principalKey(principal),
-      ...(user === undefined ? {} : { user }),
-      ...(address === undefined ? {} : { address }),
+      ...defined({ user, address }),
       ...line,
-      ...(requestId === undefined ? {} : { request: requestId }),
+      ...defined({ request: requestId }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });
   }

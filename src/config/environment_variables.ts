@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { join } from "node:path";
 import type { KeyVendor } from "../llm/provider_kinds.ts";
 import type { SettingPath } from "../core/yaml/value_tree.ts";
@@ -108,7 +109,7 @@ export function vendorsFrom(env: Environment): Vendors {
   const key = (vendor: KeyVendor): VendorKey => {
     const text = vendorVariables[vendor].map((variable) => env[variable]?.trim()).find(Boolean);
     return {
-      ...(text === undefined ? {} : { api_key: text }),
+      ...defined({ api_key: text }),
       ...(home ? { api_key_file: join(home, `.${vendor}-api-key`) } : {}),
     };
   };

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
@@ -112,7 +113,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     // pgEdge's server takes 0 for a number that is left out
     token_budget: pipeline.token_budget || defaults.token_budget || 4000,
     top_n: pipeline.top_n || defaults.top_n || 10,
-    ...(pipeline.system_prompt === undefined ? {} : { system_prompt: pipeline.system_prompt }),
+    ...defined({ system_prompt: pipeline.system_prompt }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
   };
@@ -125,8 +126,7 @@ function rowSecurity(
 ): RowSecurity {
   const own = {
     role_from_user,
-    ...(role_from_claim === undefined ? {} : { role_from_claim }),
-    ...(allowed_roles === undefined ? {} : { allowed_roles }),
+    ...defined({ role_from_claim, allowed_roles }),
     session_settings,
   };
   if (!identity.enabled) return own;
@@ -179,7 +179,7 @@ function searchSettings(
   return {
     hybrid_enabled,
     vector_weight: vector_weight ?? defaultVectorWeight(embedding),
-    ...(min_similarity === undefined ? {} : { min_similarity }),
+    ...defined({ min_similarity }),
   };
 }
 
@@ -199,9 +199,7 @@ function completionSettings(completion: ParsedCompletion, settle: Settle): Compl
   const { fallback = [], max_tokens, temperature, ...first } = completion;
   return [first, ...fallback].map((provider) => ({
     ...settle<CompletionKind>(provider),
-    ...(provider.context_tokens === undefined ? {} : { context_tokens: provider.context_tokens }),
-    ...(max_tokens === undefined ? {} : { max_tokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...defined({ context_tokens: provider.context_tokens, max_tokens, temperature }),
   }));
 }
 
@@ -219,14 +217,13 @@ function providerSettings<Kind extends string>(
   return {
     provider,
     model: model ?? "",
-    ...(base_url === undefined ? {} : { base_url }),
+    ...defined({ base_url }),
     headers: [defaults?.llm_headers, pipeline.llm_headers, section.headers].filter((level) =>
       level !== undefined
     ),
     request_timeout: section.request_timeout ?? defaultRequestTimeoutMs,
     per_attempt_timeout: section.per_attempt_timeout ?? 0,
-    ...(keyFile === undefined ? {} : { api_key_file: keyFile }),
-    ...(section.api_key_file === undefined ? {} : { own_api_key_file: section.api_key_file }),
+    ...defined({ api_key_file: keyFile, own_api_key_file: section.api_key_file }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { libpqVariables } from "./environment_variables.ts";
 import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";
@@ -27,7 +28,7 @@ export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
     return {
       path: formatPath(path),
       writtenPath,
-      ...(line === undefined ? {} : { line }),
+      ...defined({ line }),
       message: `variables such as \${NAME} are not replaced here: ${instead(path)}`,
     };
   });

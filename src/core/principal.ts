@@ -1,3 +1,4 @@
+import { defined } from "./defined.ts";
 /**
  * Who is calling. `local` is the one caller of stdio and of a server started without authentication;
  * `token` an API token, perhaps bound to one database for its whole life; `session` a user who logged in;
@@ -45,7 +46,7 @@ export type Principal =
 
 /** The principal of what a server reads for a caller over connections of its own. */
 export function readerFor(caller: Principal | undefined): Principal {
-  return { kind: "local", ...(caller !== undefined && { onBehalfOf: caller }) };
+  return { kind: "local", ...defined({ onBehalfOf: caller }) };
 }
 
 /** Reads what the server has to know of a database, such as the columns of a pipeline's tables. */

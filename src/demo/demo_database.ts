@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { openPackedFiles } from "../core/files/packed_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -25,7 +26,7 @@ export async function createDemoDatabase(
   const snapshot = await readSnapshot();
   return await createEmbeddedServer({
     dataDir: "memory",
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...defined({ snapshot }),
     prepare: async () => [...(snapshot === undefined ? await demoHandbookSql() : []), ...demoShopSql(today)],
     statementTimeoutMs,
     logger,

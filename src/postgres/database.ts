@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
@@ -141,7 +142,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const { reason: message, sqlState, position } = checked;
       const kind = sqlState === undefined ? "refused" : "failed";
       const place = placeOf(sql, position);
-      return { ok: false, error: { kind, message, ...(sqlState !== undefined && { sqlState }), ...place } };
+      return { ok: false, error: { kind, message, ...defined({ sqlState }), ...place } };
     }
     if (checked.sleepMs > options.statementTimeoutMs) {
       const seconds = options.statementTimeoutMs / 1_000;

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
@@ -184,7 +185,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       span,
       signal,
       ...caller,
-      ...(filter !== undefined && { filter }),
+      ...defined({ filter }),
     }).finally(() => durations.search.observe(performance.now() - searchedAt - embeddingMs));
     span?.set({ "postern.documents": found.length });
     return found;
@@ -297,7 +298,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 function sourceOf(document: RetrievedDocument, { keyOf }: StoredDocuments): Source {
   const { id, content, score } = document;
-  return { key: keyOf(document), ...(id !== undefined && { id }), content, score };
+  return { key: keyOf(document), ...defined({ id }), content, score };
 }
 
 const longestPingMs = 5_000;

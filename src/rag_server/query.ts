@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { z } from "@hono/zod-openapi";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
@@ -74,7 +75,7 @@ export function readQuery(text: string): QueryRead {
     kind: "query",
     query: {
       query,
-      ...(topN !== undefined && { topN }),
+      ...defined({ topN }),
       ...(filter !== undefined &&
         { filter: { conditions: filter.conditions.map(compact), logic: filter.logic ?? "AND" } }),
       disableHybrid: disable_hybrid ?? false,

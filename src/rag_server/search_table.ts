@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
@@ -112,7 +113,7 @@ function adapted(table: DocumentTable, { titleColumn, distance }: TableSearchReq
   const { vector } = table;
   return {
     ...table,
-    ...(titleColumn !== undefined && { titleColumn }),
+    ...defined({ titleColumn }),
     ...(distance !== undefined && {
       vector: {
         ...vector,

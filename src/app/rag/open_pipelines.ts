@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -57,7 +58,7 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
   const pools = opening.use(createConnectionPools({
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
-    ...(shortageWaitMs !== undefined && { shortageWaitMs }),
+    ...defined({ shortageWaitMs }),
     logger,
   }));
   if (options.metrics !== undefined) {
@@ -107,7 +108,7 @@ async function openPipeline(
   const search: SearchSettings = {
     hybridEnabled,
     vectorWeight,
-    ...(min_similarity !== undefined && { minSimilarity: min_similarity }),
+    ...defined({ minSimilarity: min_similarity }),
   };
   const now = () => performance.now();
   const proof = isReadAsCallers(databaseOptions)
@@ -157,12 +158,11 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
     table: table.table,
     textColumn: table.text_column,
     vectorColumn: table.vector_column,
-    ...(idColumn === undefined ? {} : { idColumn }),
-    ...(textSearchConfig === undefined ? {} : { textSearchConfig }),
+    ...defined({ idColumn, textSearchConfig }),
     ...(filter === undefined
       ? {}
       : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),
-    ...(filter_columns === undefined ? {} : { filterColumns: filter_columns }),
+    ...defined({ filterColumns: filter_columns }),
   };
 }
 
@@ -181,13 +181,9 @@ function pipelineDatabaseOptions(
     hosts: database.hosts,
     database: database.database,
     user: database.user ?? "postgres",
-    ...(password === undefined ? {} : { password }),
-    ...(passwordFile === undefined ? {} : { passwordFile }),
-    ...(passFile === undefined ? {} : { passFile }),
+    ...defined({ password, passwordFile, passFile }),
     sslMode: database.sslmode ?? "prefer",
-    ...(root === undefined ? {} : { sslRootCertFile: root }),
-    ...(cert === undefined ? {} : { sslCertFile: cert }),
-    ...(key === undefined ? {} : { sslKeyFile: key }),
+    ...defined({ sslRootCertFile: root, sslCertFile: cert, sslKeyFile: key }),
     targetSessionAttrs: database.target_session_attrs ?? "any",
     poolMaxConns: database.pool_max_conns ?? defaultPoolMaxConns,
     poolMaxConnIdleTimeMs: 30 * 60_000,

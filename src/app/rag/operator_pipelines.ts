@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createFileWatch } from "../../core/files/watch_files.ts";
@@ -45,7 +46,7 @@ export async function openOperatorPipeline(
         // writing needs the primary
         targetSessionAttrs: options.hosts.length > 1 ? "read-write" : "any",
         user: role.user ?? options.user,
-        ...(password === undefined ? {} : { password }),
+        ...defined({ password }),
         ...(isOwnRole && ownFile !== undefined ? { passwordFile: ownFile } : {}),
       }, { signal, logger }),
     [Symbol.asyncDispose]: () => set[Symbol.asyncDispose](),

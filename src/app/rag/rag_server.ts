@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { AuditTrail } from "../../audit/audit_trail.ts";
 import { createCalls } from "../../calls/calls.ts";
 import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
@@ -210,7 +211,7 @@ function checksOf({ address, allowed_hosts, cors, client_ip }: Config["server"])
     checkHostAndOrigin: (request) => hostIsAllowed(request) ? undefined : "host",
     crossOrigin: cors.enabled ? createCrossOrigin("rag_server", cors.allowed_origins) : undefined,
     clientAddress: createClientAddress({
-      ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
+      ...defined({ header: client_ip.header }),
       trustedProxies: client_ip.trusted_proxies,
     }),
   };

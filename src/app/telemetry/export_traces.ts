@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import {
   type Link,
   type SpanContext,
@@ -231,7 +232,7 @@ function connectCollector(url: string, headers: Readonly<Record<string, string>>
       body,
       signal,
       redirect: "manual",
-      ...(client !== undefined && { client }),
+      ...defined({ client }),
     });
     await response.body?.cancel();
     return response;

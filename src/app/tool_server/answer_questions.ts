@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
@@ -49,7 +50,7 @@ export function answerQuestions(
     knowledge,
     schemaTokens: llm.schema_token_budget,
     answerTimeoutMs: llm.request_timeout,
-    ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
+    ...defined({ maxPlanCost: llm.max_plan_cost }),
     onUsage: quotas && ((principal, usage) => quotas.usedTokens(principal, tokensOf(usage))),
     now,
   });

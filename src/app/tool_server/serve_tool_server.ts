@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Config } from "../../config/mod.ts";
 import { isLoopback } from "../../core/address.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
@@ -110,7 +111,7 @@ function checksOf(
     }),
     crossOrigin: createCrossOrigin("tool_server", allowed_origins),
     clientAddress: createClientAddress({
-      ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
+      ...defined({ header: client_ip.header }),
       trustedProxies: client_ip.trusted_proxies,
     }),
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { basename, dirname, join, resolve } from "node:path";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import { type Config, ConfigError, listSettings, loadConfig, type LoadOptions } from "../../config/mod.ts";
@@ -57,7 +58,7 @@ export async function init(flags: ParsedFlags, environment: Environment, print: 
 
   const text = configText({
     ...answers,
-    ...(http === undefined ? {} : { http }),
+    ...defined({ http }),
     ...(password === undefined || place === "environment"
       ? {}
       : { password: place === "file" ? { file: basename(passwordFile) } : { text: password } }),

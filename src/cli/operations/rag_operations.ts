@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -154,7 +155,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       isHybrid: search.hybridEnabled && search.vectorWeight < 1,
       embedding: providers.embedding,
       completions: providers.completions,
-      ...(providers.rerank === undefined ? {} : { rerank: providers.rerank }),
+      ...defined({ rerank: providers.rerank }),
       keyFiles: providers.keyFiles,
     })),
     databases: databases.list.map((each) => ({

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import * as tokens from "../../identity/tokens/token_file.ts";
 import {
@@ -50,8 +51,7 @@ export async function addToken(
   }
   const { record, token } = await tokens.addToken({
     path,
-    ...(note === undefined ? {} : { note }),
-    ...(database === undefined ? {} : { database }),
+    ...defined({ note, database }),
     expiry,
     now: nowOf(options),
   });

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import { quoted } from "../../identity/credentials/yaml_entries.ts";
 import { checkNewPassword } from "../../identity/users/password_hashing.ts";
@@ -54,7 +55,7 @@ export async function addUser(
     path,
     username,
     password,
-    ...(note === undefined ? {} : { annotation: note }),
+    ...defined({ annotation: note }),
     now: nowOf(options),
   });
   await report(settings, user, `Added user ${visible(username)} to ${path}`, print, options);
@@ -77,7 +78,7 @@ export async function updateUser(
     path,
     username,
     ...(keepsPassword ? {} : { password: await newPassword(settings, options) }),
-    ...(note === undefined ? {} : { annotation: note }),
+    ...defined({ annotation: note }),
   });
   await report(settings, user, `Updated user ${visible(username)} in ${path}`, print, options);
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { redactText } from "../../core/redact.ts";
 import type { Fault } from "../fault.ts";
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
@@ -69,7 +70,7 @@ function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {
     path,
     ...locate([...parent, key], "key"),
     message: hint === undefined ? "unknown key" : `unknown key: ${hint}`,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    ...defined({ suggestion }),
   };
 }
 

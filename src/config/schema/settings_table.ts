@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { variableOf } from "../environment_variables.ts";
 import { parseListenAddress } from "../../core/address.ts";
 import { aliases } from "./pgedge_aliases.ts";
@@ -46,7 +47,7 @@ function settingOf(path: SettingPath, schema: z.core.$ZodType, byDefault?: strin
     schema,
     variable,
     description: schemaDescription(schema) ?? "",
-    ...(byDefault === undefined ? {} : { defaultText: byDefault }),
+    ...defined({ defaultText: byDefault }),
     ...(written instanceof z.ZodEnum ? { choices: written.options.map(String) } : {}),
   };
 }

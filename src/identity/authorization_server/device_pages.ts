@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { interactionGone, shownClient } from "./interaction_pages.ts";
 import type { Page, Pages } from "./pages.ts";
@@ -51,7 +52,7 @@ export function createDevicePages({ pages, limiter, addressOf, show }: {
           action: action(context),
           secret: secret(context),
           ...(typeof typed === "string" ? { code: typed.slice(0, 40) } : {}),
-          ...(problem === undefined ? {} : { problem }),
+          ...defined({ problem }),
         }),
       );
     },

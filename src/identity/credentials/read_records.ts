@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { readCredentialText } from "./credential_file.ts";
 import { loadEntries } from "./entries.ts";
@@ -71,7 +72,7 @@ export async function readRecords<T>(kind: RecordKind<T>, file: CredentialText):
     else faults.push(...result.faults);
   }
   const last = entries.at(-1);
-  return { records, faults, ...(last === undefined ? {} : { last }) };
+  return { records, faults, ...defined({ last }) };
 }
 
 /** Reads the entries of a file one after the other: each one's record, or why it cannot be used. */

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { errors, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { AppError } from "../../core/app_error.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
@@ -203,7 +204,7 @@ export function createIssuer(options: IssuerOptions) {
     return {
       principal: {
         ...principal,
-        ...(claimsText !== undefined && { claimsText }),
+        ...defined({ claimsText }),
         ...(endsAt < Infinity && { endsAt }),
       },
       endsAt,

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import { editCredentialFile, rewriteCredentialFile } from "../credentials/credential_file.ts";
 import { refuseAdding } from "../credentials/damaged_file.ts";
@@ -124,7 +125,7 @@ export function updateUser(
   const passwordHash = password === undefined ? undefined : hashPassword(password);
   return changeUser(options, (user) => ({
     ...user,
-    ...(passwordHash === undefined ? {} : { passwordHash }),
+    ...defined({ passwordHash }),
     ...(annotation === undefined ? {} : { annotation: annotation || null }),
   }));
 }

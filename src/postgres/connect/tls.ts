@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
@@ -41,8 +42,7 @@ export async function loadTlsSettings(options: TlsOptions, logger: Logger): Prom
   const clientCertificate = await readClientCertificate(options);
   return {
     verification: verificationFor(sslMode, hasRoot),
-    ...(rootCertificates !== undefined && { rootCertificates }),
-    ...(clientCertificate !== undefined && { clientCertificate }),
+    ...defined({ rootCertificates, clientCertificate }),
   };
 }
 
@@ -176,7 +176,7 @@ function tlsOptions({ host, settings }: TlsTarget): ConnectionOptions {
     ...(canonicalIpAddress(host) === undefined && { servername: host }),
     rejectUnauthorized: verification !== "nothing",
     ...(verification !== "chain and name" && { checkServerIdentity: () => undefined }),
-    ...(rootCertificates !== undefined && { ca: rootCertificates }),
+    ...defined({ ca: rootCertificates }),
     ...clientCertificate,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { loadParser, type Parser } from "./parser.ts";
 import { createPlanBounds } from "./plan_bounds.ts";
 import { whyRefused } from "./refused_functions.ts";
@@ -113,7 +114,7 @@ function checkTree(
     return { ok: true, kind, names: names.names(), sleepMs, ...explain };
   }
   const position = characterPosition(sql, refusal.offset);
-  return { ok: false, reason: refusal.reason, ...(position === undefined ? {} : { position }) };
+  return { ok: false, reason: refusal.reason, ...defined({ position }) };
 }
 
 function kindOf(type: string) {

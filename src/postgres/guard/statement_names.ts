@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { isRecord, listOf, nameParts, type SyntaxNode, textConstant, textOf, unwrap } from "./syntax_tree.ts";
 
 type NameKind =
@@ -109,7 +110,7 @@ export function createNameCollector() {
     const schema = parts.at(-2);
     // no name holds a NUL
     const key = `${kind}\0${schema ?? "\0"}\0${name}`;
-    if (!found.has(key)) found.set(key, { kind, name, ...(schema === undefined ? {} : { schema }) });
+    if (!found.has(key)) found.set(key, { kind, name, ...defined({ schema }) });
   }
 
   /** An array's own type has another name than that of its elements; PostgreSQL's types alone need it. */

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { type Attempt, createAdmission, noWaitBounds, type WaitBounds } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
 import { longestTimerMs, startTimer } from "../../core/async/deadline.ts";
@@ -98,7 +99,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   const stuckBackends = createStuckBackends({
     logger,
     now,
-    ...(lookAfterMs !== undefined && { lookAfterMs }),
+    ...defined({ lookAfterMs }),
   });
   let isClosed = false;
   let stopRetry = () => {};

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Database, ReadRequest, ReadResult } from "../database.ts";
 import { type StatementError, withoutPrefix } from "./statement_error.ts";
 
@@ -98,7 +99,7 @@ function dearestOf(plan: JsonPlan, share: number): PlanNode {
       node: nodeName(plan),
       cost: own,
       rows: plan["Plan Rows"],
-      ...(filter !== undefined && { filter }),
+      ...defined({ filter }),
     });
 }
 

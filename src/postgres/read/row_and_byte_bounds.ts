@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "../pool/lease.ts";
@@ -97,7 +98,7 @@ export async function readBoundedAnswer(
       data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
     });
   }
-  return { columns, rows, bytes: kept.bytes(), ...(truncatedBy !== undefined && { truncatedBy }) };
+  return { columns, rows, bytes: kept.bytes(), ...defined({ truncatedBy }) };
 }
 
 /** Takes rows as they come, and keeps those within the bounds. */

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
 import { pg } from "../connection.ts";
 
@@ -24,10 +25,9 @@ export function statementErrorOf(error: unknown, sql: string): StatementError | 
   return {
     kind: isTimeout ? "timeout" : "failed",
     message,
-    ...(code !== undefined && { sqlState: code }),
+    ...defined({ sqlState: code }),
     ...placeOf(sql, position),
-    ...(hint !== undefined && { hint }),
-    ...(detail !== undefined && { detail }),
+    ...defined({ hint, detail }),
   };
 }
 
@@ -90,7 +90,7 @@ export function withoutQuotes(error: StatementError): StatementError {
   return {
     kind,
     message: "PostgreSQL's words may quote a row or a claim",
-    ...(sqlState !== undefined && { sqlState }),
+    ...defined({ sqlState }),
   };
 }
 

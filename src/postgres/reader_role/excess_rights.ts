@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
 import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
@@ -248,7 +249,7 @@ export async function rightsOfRoles(
     const relations = await readRelations(database, isExcluded, signal, callersRole);
     const found = await findExcessRights(database, {
       relations,
-      ...(callersRole !== undefined && { callersRole }),
+      ...defined({ callersRole }),
       neededRoles: callersRole === undefined ? callersRoles : [],
       signal,
     });

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Call, CallContext, CallEnd, CallReport, Calls } from "../../calls/calls.ts";
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { CallEnded, type EndOfCall, untilAborted } from "../../core/async/abort.ts";
@@ -122,7 +123,7 @@ function reportQuestion(
       event: "query",
       outcome: result,
       pipeline,
-      ...(question === undefined ? {} : { question }),
+      ...defined({ question }),
       ...("result" in end && {
         sources: end.result.sources.flatMap(({ id }) => id ?? []).slice(0, mostSources),
         tokens_used: end.result.tokensUsed,
@@ -308,7 +309,7 @@ function eventOf(step: Step): StreamEvent | undefined {
 }
 
 function wireSource({ id, content, score }: Source) {
-  return { ...(id !== undefined && { id }), content, score };
+  return { ...defined({ id }), content, score };
 }
 
 /** The reply for a client that has disconnected; nobody receives it. */

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Principal, readerFor } from "../../core/principal.ts";
@@ -167,7 +168,7 @@ function measuredSearch(
       if (embedding === undefined) {
         throw new AppError("internal", "Cannot search: the question has no vector");
       }
-      const asked = { signal, ...(caller !== undefined && { caller }) };
+      const asked = { signal, ...defined({ caller }) };
       const found = await retriever.retrieve({ question, embedding, limit, hybrid: true, ...asked });
       return found.flatMap(({ id }) => id === undefined ? [] : [id]);
     },
@@ -225,7 +226,7 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
     queries: judged.length,
     unjudgedQueries: queries.length - judged.length,
     searches: figures,
-    ...(difference !== undefined && { difference }),
+    ...defined({ difference }),
     ...(fusions.length > 0 && { weighed: await weighFusion(gains, vectorWeight) }),
   };
 }

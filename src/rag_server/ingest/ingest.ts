@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
@@ -192,7 +193,7 @@ async function run(
     removed,
     refusals,
     notices,
-    ...(fault !== undefined && { fault }),
+    ...defined({ fault }),
   };
 }
 

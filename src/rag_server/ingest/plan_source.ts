@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
@@ -76,7 +77,7 @@ export async function planSource(
     absorbed,
     moved: [...records.values()].filter(({ id }) => movedIds.has(id)),
     doubled,
-    ...(formerName !== undefined && { formerName }),
+    ...defined({ formerName }),
   };
   if (isRemovalConfirmed) return plan;
   return refuseRemoval(plan, goneRecords(plan, new Set(found.files.map(({ path }) => path)))) ?? plan;

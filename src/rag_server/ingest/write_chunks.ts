@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
@@ -77,7 +78,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const chunks = file.texts.map((text) => {
       const hash = sha256(`${embedding.name} ${text}`);
       const key = keysOf.get(hash)?.shift()?.key;
-      return { text, hash, ...(key !== undefined && { key }) };
+      return { text, hash, ...defined({ key }) };
     });
     return { ...file, chunks, goneKeys: [...keysOf.values()].flat().map(({ key }) => key) };
   }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 
@@ -77,10 +78,10 @@ function documentOf(
   const { table, id, content, similarity } = named.candidate;
   return [{
     table,
-    ...(id !== undefined && { id }),
+    ...defined({ id }),
     content,
     score: best.score,
-    ...(similarity !== undefined && { similarity }),
+    ...defined({ similarity }),
   }];
 }
 

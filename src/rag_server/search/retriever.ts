@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { readerFor } from "../../core/principal.ts";
@@ -294,8 +295,6 @@ function candidateOf(row: Row, table: DocumentTable): Candidate {
     ...(typeof id === "string" && { id }),
     content: content ?? "",
     digest: digest ?? "",
-    ...(nearestScore !== undefined && { nearestScore }),
-    ...(matchingScore !== undefined && { matchingScore }),
-    ...(similarity !== undefined && { similarity }),
+    ...defined({ nearestScore, matchingScore, similarity }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -75,7 +76,7 @@ export function createStoredDocuments(
       principal: readerFor(caller),
       trusted: true,
       signal,
-      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...defined({ timeoutMs }),
       ...renderSql(statement),
     });
     if (result.ok) return result.rows;
@@ -226,9 +227,7 @@ function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails
   const [title, source, url, position] = detailKinds.map(([name]) => valueOf(name));
   const own = [url, source].find((address) => address !== undefined && isWebAddress(address));
   return {
-    ...(title !== undefined && { title }),
-    ...(source !== undefined && { source }),
-    ...(own !== undefined && { url: own }),
+    ...defined({ title, source, url: own }),
     ...(position !== undefined && { position: Number(position) }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 
 /** The distances of pgvector that an index may be ordered by. */
@@ -93,7 +94,7 @@ export async function findVectorIndexes(
       name,
       method,
       distance,
-      ...(castTo !== undefined && { castTo }),
+      ...defined({ castTo }),
       ...(typeof condition === "string" && { condition }),
       ...(lists !== undefined && { lists: Number(lists) }),
     });

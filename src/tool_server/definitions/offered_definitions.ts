@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Changes } from "../changes.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { Knowledge } from "../questions/prompt_knowledge.ts";
@@ -85,7 +86,7 @@ function createDefinedResources({ directory }: { readonly directory: DatabaseDir
       const found = ofPrincipal(context.principal).find(({ name }) => name === uri);
       if (found === undefined) return undefined;
       const { definition, description: { mimeType }, text } = found;
-      const contents = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
+      const contents = { uri, ...defined({ mimeType }) };
       if (definition.type === "static") return [{ ...contents, text: text ?? "" }];
       return [{ ...contents, text: await rowsText(definition, context) }];
     },
@@ -101,7 +102,7 @@ function createDefinedResources({ directory }: { readonly directory: DatabaseDir
       sql,
       signal,
       span,
-      ...(maxRows === undefined ? {} : { maxRows }),
+      ...defined({ maxRows }),
     });
     if (!result.ok) throw new AppError("upstream", statementErrorText(result.error, sql));
     const { text, data } = rowsReply({ text: sql, database }, { kind: "rows", sql, result });
@@ -133,7 +134,7 @@ function definedResource(definition: ResourceDefinition): DefinedResource {
     description: {
       uri,
       name,
-      ...(title === undefined ? {} : { title }),
+      ...defined({ title }),
       ...(description === "" ? {} : { description }),
       mimeType,
     },
@@ -192,7 +193,7 @@ export function sqlTool(
         parameters,
         signal,
         span,
-        ...(maxRows === undefined ? {} : { maxRows }),
+        ...defined({ maxRows }),
       });
       if (!result.ok) return statementErrorReply(result.error, sql, database.name);
       return rowsReply({ text: sql, database }, { kind: "rows", sql, result });

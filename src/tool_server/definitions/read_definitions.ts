@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { Prompt, PromptMessage } from "../prompts/prompt.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
@@ -134,12 +135,12 @@ function promptOf({ name, title, description, messages, ...rest }: Definition): 
     available_to_users: rest.available_to_users,
     description: {
       name,
-      ...(title === undefined ? {} : { title }),
+      ...defined({ title }),
       ...(description === "" ? {} : { description }),
       ...(args.length === 0 ? {} : {
         arguments: args.map(({ name, title, description, required }) => ({
           name,
-          ...(title === undefined ? {} : { title }),
+          ...defined({ title }),
           ...(description === "" ? {} : { description }),
           required,
         })),

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { z } from "zod";
 import { nearestName } from "../../core/near_name.ts";
 import type { Fault, PlaceOf } from "../../core/yaml/file_fault.ts";
@@ -36,7 +37,7 @@ export async function readSections(text: string): Promise<{ sections?: Sections;
         const suggestion = nearestName(key, sectionNames);
         return {
           ...faultAt({ place }, [key], `unknown key; expected ${sectionNames.join(", ")}`, "key"),
-          ...(suggestion === undefined ? {} : { suggestion }),
+          ...defined({ suggestion }),
         };
       }),
     ],
@@ -133,7 +134,7 @@ function issueFaults(
     const suggestion = nearestName(key, known);
     return {
       ...faultAt(section, [...path, key], "unknown key", "key"),
-      ...(suggestion === undefined ? {} : { suggestion }),
+      ...defined({ suggestion }),
     };
   });
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { z } from "zod";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
@@ -154,7 +155,7 @@ function propertyFaults(name: string, property: unknown, { $defs }: ValueMap): S
   }
   if (!isMap(property)) return [{ path, message: "expected a mapping" }];
   try {
-    const schema = zodOf({ ...property, ...($defs === undefined ? {} : { $defs }) });
+    const schema = zodOf({ ...property, ...defined({ $defs }) });
     const { default: value } = property;
     if (value === undefined || schema.safeParse(value).success) return [];
     return [{ path: [...path, "default"], message: "does not fit the schema that it stands in" }];

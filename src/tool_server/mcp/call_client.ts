@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import type { CallClient } from "../call_context.ts";
 import { viewExtension, viewMimeType } from "../view/view_resource.ts";
@@ -41,7 +42,7 @@ function progressNotifier(
   return (progress, total, message) => {
     if (!(progress > (lastTold.get(signal) ?? -Infinity)) || isAnswered() || signal.aborted) return;
     lastTold.set(signal, progress);
-    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
+    const params = { progressToken, progress, ...defined({ total }), message };
     // whoever has gone is told nothing
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
   };

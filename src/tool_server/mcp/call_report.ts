@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { CallEnd, CallLine, CallReport } from "../../calls/calls.ts";
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
@@ -73,13 +74,7 @@ async function toolLine(
   return {
     event: "tool_call",
     ...(isError ? { outcome: "failed" } : {}),
-    ...(tool === undefined ? {} : { tool }),
-    ...(resource === undefined ? {} : { resource }),
-    ...(database === undefined ? {} : { database }),
-    ...(pipeline === undefined ? {} : { pipeline }),
-    ...(mark === undefined ? {} : { fingerprint: mark }),
-    ...(question === undefined ? {} : { question }),
-    ...(sources === undefined ? {} : { sources }),
+    ...defined({ tool, resource, database, pipeline, fingerprint: mark, question, sources }),
     ...(typeof tokensUsed === "number" ? { tokens_used: tokensUsed } : {}),
     ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
     ...(typeof rows === "number" ? { rows } : {}),
@@ -101,7 +96,7 @@ function otherLine({ method, params, end }: EndedCall): CallLine {
     // the methods of pgEdge tell a refusal in their result
     ...("success" in result && result.success === false ? { outcome: "refused" } : {}),
     method,
-    ...(resource === undefined ? {} : { resource }),
+    ...defined({ resource }),
     ...(name === undefined ? {} : { [method.startsWith("pgedge/") ? "database" : "prompt"]: name }),
   };
 }
@@ -117,7 +112,7 @@ function endOf(end: EndedCall["end"]): Partial<CallLine> {
   return {
     outcome: errors.includes(code) ? "failed" : "refused",
     reason: code,
-    ...(sqlState === undefined ? {} : { sqlstate: sqlState }),
+    ...defined({ sqlstate: sqlState }),
   };
 }
 

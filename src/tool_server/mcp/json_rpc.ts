@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
@@ -223,7 +224,7 @@ export function errorObject(error: unknown): JsonRpcError {
   return {
     code: errorNumbers[error.code],
     message: error.message,
-    ...(error.data === undefined ? {} : { data: error.data }),
+    ...defined({ data: error.data }),
   };
 }
 

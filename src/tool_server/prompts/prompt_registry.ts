@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import { accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
@@ -32,7 +33,7 @@ export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []
       const { description } = prompt;
       const messages = await prompt.messages(checkedArguments(description, args), context);
       return {
-        ...(description.description === undefined ? {} : { description: description.description }),
+        ...defined({ description: description.description }),
         messages,
       };
     },

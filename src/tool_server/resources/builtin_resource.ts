@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, accessTo } from "../../identity/access_rules.ts";
@@ -43,7 +44,7 @@ export function defineResource<Kind extends ResourceAddress["kind"]>(
 ): ResourceSource & { readonly name: Kind } {
   const { kind, scopes } = resource;
   const description = { ...resource.description, mimeType };
-  const object: AccessObject = { kind: "resource", name: kind, ...(scopes === undefined ? {} : { scopes }) };
+  const object: AccessObject = { kind: "resource", name: kind, ...defined({ scopes }) };
   const shown = (principal: Principal) =>
     accessTo(principal, object).kind !== "hidden" && (resource.isListedFor?.(principal) ?? true);
   return {

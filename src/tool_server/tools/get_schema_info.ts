@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { z } from "zod";
 import { type CatalogColumn, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
@@ -103,8 +104,7 @@ export function getSchemaInfo(options: SchemaInfoOptions): Tool {
         filter: {
           vectorTablesOnly: args.vector_tables_only,
           withPartitions: args.include_partitions,
-          ...(args.schema_name === undefined ? {} : { schema: args.schema_name }),
-          ...(args.table_name === undefined ? {} : { table: args.table_name }),
+          ...defined({ schema: args.schema_name, table: args.table_name }),
         },
       });
       if (tables.length === 0) return nothingFound(database.name, args);
@@ -260,7 +260,7 @@ export function tableData(table: CatalogTable, detailed: boolean) {
           is_indexed: column.isIndexed,
           fk_ref: column.reference,
           labels: [...column.labels],
-          ...(column.vectorDimensions === undefined ? {} : { vector_dims: column.vectorDimensions }),
+          ...defined({ vector_dims: column.vectorDimensions }),
         })),
         indexes: table.indexes.map((index) => index.definition),
       }

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import {
@@ -73,8 +74,7 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
       kind: "tool",
       name,
       tool,
-      ...(available_to_users === undefined ? {} : { available_to_users }),
-      ...(scopes === undefined ? {} : { scopes }),
+      ...defined({ available_to_users, scopes }),
     };
   }
 

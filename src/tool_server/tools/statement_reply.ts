@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
 import { figuresHidden } from "../../postgres/read/plan_figures.ts";
 import { createFence } from "../../text/fence.ts";
@@ -38,7 +39,7 @@ export function rowsReply(
       createFence().wrap(formatTsv(columns.map((column) => column.name), rows)),
     data: {
       database,
-      ...(verified === undefined ? {} : { verified_question: verified }),
+      ...defined({ verified_question: verified }),
       sql,
       columns: columns.map((column) => ({ name: column.name, type: typeName(column.typeOid) })),
       rows: rows.map((row) => row.map((value, index) => jsonValue(value, columns[index]?.typeOid ?? 0))),
@@ -69,7 +70,7 @@ export function statementErrorReply(
   errorText = statementErrorText(error, sql),
 ): ToolReply<never> {
   const { kind, sqlState } = error;
-  return { errorText, error: { kind, database, ...(sqlState === undefined ? {} : { sqlState }) } };
+  return { errorText, error: { kind, database, ...defined({ sqlState }) } };
 }
 
 /** What a model is told of a statement's error: what is wrong, its SQLSTATE, where, and what PostgreSQL advises. */

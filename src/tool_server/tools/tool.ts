@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { z } from "zod";
 import { whyEnded } from "../../core/async/abort.ts";
 import type { Principal } from "../../core/principal.ts";
@@ -151,7 +152,7 @@ export function createTool<Input extends z.ZodType, Output extends z.ZodType>(
         return jsonSchemas().output;
       },
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false, ...annotations },
-      ...(meta === undefined ? {} : { _meta: meta }),
+      ...defined({ _meta: meta }),
     },
     prepare(args) {
       const parsed = definition.input.safeParse(args ?? {});
@@ -196,7 +197,7 @@ export function cancelledResult(signal: Pick<AbortSignal, "reason">): ToolRun {
 
 /** A result that tells a model what went wrong. */
 export function errorResult(text: string, error?: CallError): ToolRun {
-  return { content: [{ type: "text", text }], isError: true, ...(error === undefined ? {} : { error }) };
+  return { content: [{ type: "text", text }], isError: true, ...defined({ error }) };
 }
 
 const maxFaults = 20;

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { AppError } from "../../../core/app_error.ts";
 import { type LogFields, type Logger, silentLogger } from "../../../core/logger.ts";
 import { nameInMessage, quoteIdentifier } from "../../../postgres/sql_text.ts";
@@ -201,7 +202,7 @@ function searchCheck(subject: TableSubject): Check {
         const searched = await openSearchedTable(database, settings, signal);
         const search = { hybridEnabled: isHybrid, vectorWeight: 0.5 };
         const retriever = createRetriever({ database, tables: [searched], search, logger: log.logger });
-        const asked = { signal, ...(caller !== undefined && { caller }) };
+        const asked = { signal, ...defined({ caller }) };
         const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, ...asked };
         const startedAt = performance.now();
         const found = await retriever.retrieve(question);

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { Database } from "../../../postgres/database.ts";
@@ -127,7 +128,7 @@ export function analyzeHealth({ directory, patience }: AnalyzeHealthOptions): To
           name,
           status: found.length === 0 ? "ok" : "concerns",
           summary,
-          ...(unseen !== undefined && { unseen }),
+          ...defined({ unseen }),
         });
       }
       concerns.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import type { Database } from "../../../postgres/database.ts";
 import type { CheckScheduler } from "../../../postgres/guard/check_scheduler.ts";
@@ -269,7 +270,7 @@ function described(statement: WorkloadStatement, choice: Choice | undefined) {
     query: shown.length <= maxShownCharacters ? shown : `${shown.slice(0, maxShownCharacters)}…`,
     weight,
     ...(costs && { cost_before: costs.before, cost_after: costs.after }),
-    ...(skipped !== undefined && { skipped }),
+    ...defined({ skipped }),
   };
 }
 

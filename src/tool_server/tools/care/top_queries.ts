@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
 import { createFence } from "../../../text/fence.ts";
@@ -81,7 +82,7 @@ export function topQueries({ directory }: { readonly directory: DatabaseDirector
           order_by: order,
           queries,
           total: read.total,
-          ...(unseen !== undefined && { unseen }),
+          ...defined({ unseen }),
         },
       };
     },

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import { withDeadline } from "../../../core/async/deadline.ts";
@@ -55,7 +56,7 @@ function placeOf(address: DatabaseAddress) {
   return {
     ...shown,
     ...(hosts !== undefined && { hosts: [...hosts] }),
-    ...(target_session_attrs !== undefined && { target_session_attrs }),
+    ...defined({ target_session_attrs }),
     allow_writes: false,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { QueryStage } from "../../../rag_server/mod.ts";
@@ -147,7 +148,7 @@ export function searchKnowledgebase(pipelines: PipelineDirectory, name: string):
           id: documentId({ pipeline: name, key }),
           title: documentTitle(document),
           url: url ?? documentUri({ pipeline: name, key }),
-          ...(source !== undefined && { source }),
+          ...defined({ source }),
           score,
           text: content,
         };

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { StoredDocument } from "../../../rag_server/mod.ts";
@@ -44,12 +45,12 @@ export function fetchDocument(pipelines: PipelineDirectory): Tool {
       const { text, title, url, source, position } = found;
       const data = {
         id: documentId(address),
-        title: documentTitle({ content: text, ...(title !== undefined && { title }) }),
+        title: documentTitle({ content: text, ...defined({ title }) }),
         text,
         url: url ?? documentUri(address),
         metadata: {
           pipeline: address.pipeline,
-          ...(source !== undefined && { source }),
+          ...defined({ source }),
           ...(position !== undefined && { position: String(position) }),
         },
       };

@@ -1,3 +1,4 @@
+import { defined } from "../../../core/defined.ts";
 import { z } from "zod";
 import { type CatalogTable, readCatalog } from "../../../postgres/catalog/catalog.ts";
 import type { createTableSearch } from "../../../rag_server/mod.ts";
@@ -95,10 +96,7 @@ export function similaritySearch(
         maxTokens: args.max_output_tokens,
       }, signal);
       const results = passages.map(({ document: { id, title, source, url, similarity }, text }) => ({
-        ...(id !== undefined && { id }),
-        ...(title !== undefined && { title }),
-        ...(source !== undefined && { source }),
-        ...(url !== undefined && { url }),
+        ...defined({ id, title, source, url }),
         ...(similarity !== undefined && { similarity: Math.round(similarity * 1e4) / 1e4 }),
         text,
       }));
