@@ -7,11 +7,12 @@ const folder = new URL("src/tool_server/view/page/", root);
 
 /** The page that hosts show results in, as one text: its style and its script stand in it, and nothing else may run. */
 export async function viewPage(): Promise<string> {
-  const [template, style, script] = await Promise.all([
+  const [template, sheet, script] = await Promise.all([
     Deno.readTextFile(new URL("page.html", folder)),
     Deno.readTextFile(new URL("page.css", folder)),
     bundleScript(),
   ]);
+  const style = sheet.replace(/\/\*[^]*?\*\//g, "").replace(/\s+/g, " ").trim();
   const unfit = /[^\n\x20-\x7e]|<\/|<!--/.exec(script + style);
   if (unfit !== null) throw new Error(`Cannot build the view: its script or style has ${unfit[0]}`);
   const parts = [
