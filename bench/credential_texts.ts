@@ -1,4 +1,4 @@
-import { sha256 } from "../src/core/sha256.ts";
+import { sha256 } from "../src/core/text/sha256.ts";
 
 /** The token of a number that `tokenFileText` has an entry for. */
 export function tokenOf(index: number): string {

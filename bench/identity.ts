@@ -5,7 +5,6 @@
  */
 import assert from "node:assert/strict";
 import { createAuthenticator } from "../src/identity/authenticator.ts";
-import { sha256 } from "../src/core/sha256.ts";
 import { createTokenIndex } from "../src/identity/tokens/token_directory.ts";
 import { hashPassword } from "../src/identity/users/password_hashing.ts";
 import { createConfigFolder, startConfiguredServer } from "../tests/support/configured_server.ts";
@@ -16,6 +15,7 @@ import { tokenFileText, tokenOf } from "./credential_texts.ts";
 import { httpLoad } from "./http_load.ts";
 import { median, print, quantile } from "./measure.ts";
 import { call } from "./tool_calls.ts";
+import { sha256 } from "../src/core/text/sha256.ts";
 
 const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 8);
 const rounds = 3;

@@ -1,11 +1,9 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
-import { createLogger, type Logger } from "../core/logger.ts";
-import { createLogOutput } from "../core/log_output.ts";
+import { createLogger, createLogOutput, type Logger } from "../core/logger.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createAccessLog } from "../http/access_log.ts";
-import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
@@ -13,7 +11,6 @@ import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts";
-import { authenticationBy, demoPipelines, openIdentity, type Running, type RunOptions } from "./running.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
@@ -21,6 +18,15 @@ import type { UsageFile } from "../core/quotas/usage_file.ts";
 import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { refuseEmptyFile } from "./checks/configuration_checks.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
+import {
+  authenticationBy,
+  builtInIssuer,
+  demoPipelines,
+  openIdentity,
+  resourceOf,
+  type Running,
+  type RunOptions,
+} from "./shared_parts.ts";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
 

@@ -3,7 +3,6 @@ import { AppError } from "../core/app_error.ts";
 import { giveToOwnerOf } from "../core/files/file_access.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { Logger } from "../core/logger.ts";
-import { sha256 } from "../core/sha256.ts";
 import {
   type ChainEnd,
   type ChainHead,
@@ -17,6 +16,7 @@ import {
   readLine,
   statOf,
 } from "./line_chain.ts";
+import { sha256 } from "../core/text/sha256.ts";
 
 /** Writes lines to the end of a trail. */
 export type LineAppender = ReturnType<typeof createLineAppender>;

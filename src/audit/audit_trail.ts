@@ -1,10 +1,10 @@
 import { AppError } from "../core/app_error.ts";
 import { settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { redactText } from "../core/redact.ts";
 import { createLineAppender } from "./append_lines.ts";
-import { sha256 } from "../core/sha256.ts";
 import type { LineMembers } from "./line_chain.ts";
+import { redactText } from "../core/text/redact.ts";
+import { sha256 } from "../core/text/sha256.ts";
 
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
 export interface AuditEvent {

@@ -3,7 +3,7 @@ import { AppError } from "../core/app_error.ts";
 import { lockWithin } from "../core/files/file_lock.ts";
 import { giveToOwnerOf } from "../core/files/file_access.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../core/text/sha256.ts";
 
 /** Where a chain of lines stands: the last line's number, and its SHA-256 in hex digits. */
 export interface ChainEnd {

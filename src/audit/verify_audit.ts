@@ -1,7 +1,6 @@
 import type { Hash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
-import { startSha256 } from "../core/sha256.ts";
 import {
   type ChainEnd,
   type ChainHead,
@@ -10,6 +9,7 @@ import {
   lockHead,
   readLine,
 } from "./line_chain.ts";
+import { startSha256 } from "../core/text/sha256.ts";
 
 export type VerifyResult =
   | {

@@ -1,8 +1,8 @@
 import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
-import { nearestName } from "../core/near_name.ts";
-import { parseDuration } from "../core/units.ts";
+import { nearestName } from "../core/text/near_name.ts";
+import { parseDuration } from "../core/text/units.ts";
 
 /** The command line, understood. */
 export interface ParsedFlags extends ConfigFlags {

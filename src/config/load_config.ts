@@ -7,9 +7,8 @@ import { authFaults, ruleFaults, type RunContext, sourceFaults } from "./rule_fa
 import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
-import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
+import { joinAddresses, normalizeTree, useOwnNames } from "./schema/pgedge_aliases.ts";
 import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
-import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";

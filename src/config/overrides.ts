@@ -7,12 +7,12 @@ import {
   refusesTraces,
   variablePrefix,
 } from "./environment_variables.ts";
-import { normalizeTree } from "./schema/normalize_tree.ts";
 import type { Origin } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
 import { listSettings, type Setting, valueFromText } from "./schema/settings_table.ts";
-import { nearestName } from "../core/near_name.ts";
 import { formatPath, isMap, putValue, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import { normalizeTree } from "./schema/pgedge_aliases.ts";
+import { nearestName } from "../core/text/near_name.ts";
 
 interface Overrides {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -6,8 +6,8 @@ import {
   longestRoleBytes,
   settableSettings,
 } from "../postgres/session_setting_kinds.ts";
-import { didYouMean, nearestName } from "../core/near_name.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import { didYouMean, nearestName } from "../core/text/near_name.ts";
 
 /** The faults of what tells row-level security who asks, in an entry of `databases` or `pipelines`. */
 export function checkRowSecurity(

@@ -4,11 +4,11 @@ import { layered, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
 import { builtinTools } from "../tool_server/builtin_kinds.ts";
-import { nearestName } from "../core/near_name.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { resolve, sep } from "node:path";
+import { nearestName } from "../core/text/near_name.ts";
 
 /** What the command line says beyond settings. */
 export interface RunContext {

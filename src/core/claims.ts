@@ -1,5 +1,5 @@
-import { parseUnambiguous } from "./unambiguous_json.ts";
 import { isMap } from "./yaml/value_tree.ts";
+import { parseUnambiguous } from "./text/unambiguous_json.ts";
 
 /** What an issuer or a trusted proxy says of a caller, by name. */
 export type Claims = Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
-import { logField, type LoggerOptions } from "../core/logger.ts";
-import type { LogOutput } from "../core/log_output.ts";
+import { logField, type LoggerOptions, type LogOutput } from "../core/logger.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { RouteBindings } from "./listener.ts";
 import { countBody } from "./reply_end.ts";

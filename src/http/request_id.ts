@@ -1,4 +1,4 @@
-import { redactText } from "../core/redact.ts";
+import { redactText } from "../core/text/redact.ts";
 
 /** What stands in the header of requests and replies that names a request. */
 export const requestIdHeader = "x-request-id";

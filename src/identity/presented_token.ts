@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../core/text/sha256.ts";
 
 /** A token that a caller presented, hashed once for all places where it is looked for. */
 export interface PresentedToken {

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { sha256 } from "../core/sha256.ts";
 import type { Session } from "./authenticator.ts";
 import { digestOfHash, isPresented, type PresentedToken } from "./presented_token.ts";
 import { mayStay } from "./users/lockout.ts";
 import type { AccountSource } from "./users/user_directory.ts";
+import { sha256 } from "../core/text/sha256.ts";
 
 export interface NewSession extends Session {
   /** Standard Base64 of 32 random bytes. Only its hash is kept. */

@@ -9,11 +9,11 @@ import {
   withDeadline,
 } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { createRowReader } from "./read_rows.ts";
 import { guardedSettings } from "./session_setting_kinds.ts";
-import { sizeText } from "../core/units.ts";
 import { Buffer } from "node:buffer";
 import { untilAborted } from "../core/async/abort.ts";
+import { createRowReader } from "./read/read_rows.ts";
+import { sizeText } from "../core/text/units.ts";
 
 // @ts-types="@types/pg"
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseDuration } from "../../src/core/units.ts";
+import { parseDuration } from "../../src/core/text/units.ts";
 
 const durations: [string, number | undefined][] = [
   ["250ms", 250],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createLogOutput } from "../../src/core/log_output.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
+import { createLogOutput } from "../../src/core/logger.ts";
 
 function capture() {
   const writes: string[] = [];
@@ -47,7 +47,7 @@ const ends: Readonly<Record<string, string>> = {
 for (const [what, code] of Object.entries(ends)) {
   Deno.test(`what waits is written where ${what} ends the process`, async () => {
     await using folder = await temporaryFolder();
-    const module = new URL("../../src/core/log_output.ts", import.meta.url).href;
+    const module = new URL("../../src/core/logger.ts", import.meta.url).href;
     const script = `${folder.path}/end.ts`;
     await Deno.writeTextFile(
       script,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { redactText } from "../../src/core/redact.ts";
 import type { KeyVendor } from "../../src/llm/provider_kinds.ts";
+import { redactText } from "../../src/core/text/redact.ts";
 
 /** How each vendor's keys look; undefined where nothing tells them from other texts. */
 const vendorKeys: Readonly<Record<KeyVendor, string | undefined>> = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sha256, startSha256 } from "../../src/core/sha256.ts";
+import { sha256, startSha256 } from "../../src/core/text/sha256.ts";
 
 Deno.test("sha256() gives hex digits of bytes, of a text as UTF-8, and of pieces", () => {
   // FIPS 180-4's example, and what sha256sum prints of "grün"

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sizeText } from "../../src/core/units.ts";
+import { sizeText } from "../../src/core/text/units.ts";
 
 Deno.test("sizeText() gives sizes in the unit that people read", () => {
   const sizes: readonly (readonly [bytes: number, text: string])[] = [

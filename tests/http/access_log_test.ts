@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { createLogger } from "../../src/core/logger.ts";
-import { createLogOutput } from "../../src/core/log_output.ts";
+import { createLogger, createLogOutput } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createAccessLog } from "../../src/http/access_log.ts";
 import { bindingsOf } from "../support/front.ts";

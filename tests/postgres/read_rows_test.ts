@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { createRowReader } from "../../src/postgres/read_rows.ts";
+import { Buffer } from "node:buffer";
+import { createRowReader } from "../../src/postgres/read/read_rows.ts";
 
 function message(kind: string, content: Uint8Array): Buffer {
   const head = Buffer.alloc(5);

@@ -6,12 +6,12 @@ import { checkGrantFile, grantFile } from "../../identity/authorization_server/g
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
 import { checkHistoryFile, historyFile } from "../../tool_server/questions/sqlite_history.ts";
-import { builtInIssuer } from "../built_in_issuer.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, error, warning } from "./check.ts";
 import { type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
+import { builtInIssuer } from "../shared_parts.ts";
 
 /**
  * What can be told of a configuration without a network: of its settings, and of the files without which a server would not

@@ -1,5 +1,4 @@
 import { AppError } from "../../core/app_error.ts";
-import { shellWord } from "../../core/shell_word.ts";
 import { callerSettingFaults, hasCallerSettings } from "../../postgres/caller_setting_faults.ts";
 import { type LoginRefusal, loginRefusal } from "../../postgres/connect/connect_error.ts";
 import { type ColumnRefusal, unmatchedColumnWarnings } from "../../postgres/catalog/private_columns.ts";
@@ -13,6 +12,7 @@ import { rightsOfRoles } from "../../postgres/reader_role/excess_rights.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { type Check, type CheckResult, error, note, warning } from "./check.ts";
 import { type RelationName, relationName } from "./tables/table_facts.ts";
+import { shellWord } from "../../core/text/shell_word.ts";
 
 /** Whether a database answers, and which of its hosts did; all that needs it follows. */
 export function databaseCheck(

@@ -13,7 +13,6 @@ import { BatchSpanProcessor, RandomIdGenerator, type ReadableSpan } from "@opent
 import type { Config } from "../../config/mod.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import { redactText } from "../../core/redact.ts";
 import {
   type NewSpan,
   readTraceparent,
@@ -24,6 +23,7 @@ import {
   type Tracer,
 } from "../../core/tracing.ts";
 import { readAuthorities } from "../tls_files.ts";
+import { redactText } from "../../core/text/redact.ts";
 
 /** Spans that wait for the collector; those that end while so many wait are lost. Some 2 KB each. */
 const maxWaiting = 2_048;

@@ -1,10 +1,10 @@
 import type { Tool } from "../../tool_server/tools/tool.ts";
-import { analyzeHealth } from "../../tool_server/tools/care/analyze_health.ts";
 import {
   recommendIndexes,
   type RecommendIndexesOptions,
-} from "../../tool_server/tools/care/recommend_indexes.ts";
-import { topQueries } from "../../tool_server/tools/care/top_queries.ts";
+} from "../../tool_server/tools/database_care/recommend_indexes.ts";
+import { topQueries } from "../../tool_server/tools/database_care/top_queries.ts";
+import { analyzeHealth } from "../../tool_server/tools/database_care/analyze_health.ts";
 
 /** The tools that look after databases, which a configuration has to name. */
 export function careTools(options: RecommendIndexesOptions): Tool[] {

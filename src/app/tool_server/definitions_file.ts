@@ -13,9 +13,9 @@ import { createSemanticModels } from "../../tool_server/questions/models/semanti
 import type { Knowledge } from "../../tool_server/questions/prompt_knowledge.ts";
 import { createVerifiedQuestions } from "../../tool_server/questions/verified/verified_questions.ts";
 import { builtinTools } from "../../tool_server/builtin_kinds.ts";
-import { nearestName } from "../../core/near_name.ts";
 import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
-import { sizeText } from "../../core/units.ts";
+import { nearestName } from "../../core/text/near_name.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 interface DefinitionsOptions {
   readonly path: string;

@@ -1,17 +1,23 @@
 import { type Config, offers, writtenSetting } from "../../config/mod.ts";
 import type { Authenticator } from "../../identity/authenticator.ts";
 import type { Database } from "../../postgres/database.ts";
-import { resourceOf } from "../built_in_issuer.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import { changedDatabases, type OpenDatabase, waitBoundsOf } from "../open_databases.ts";
 import type { Identity } from "../open_identity.ts";
 import { tellServiceManager, untilStopped } from "../process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
-import { authenticationBy, demoPipelines, openIdentity, refusalCounter, type Running } from "../running.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
+import {
+  authenticationBy,
+  demoPipelines,
+  openIdentity,
+  refusalCounter,
+  resourceOf,
+  type Running,
+} from "../shared_parts.ts";
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 export async function runToolServer(

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { shellWord } from "../../core/shell_word.ts";
+import { shellWord } from "../../core/text/shell_word.ts";
 
 /** What `-init` writes. */
 export interface InitialConfig {

@@ -9,9 +9,9 @@ import {
   connectionTools,
   toolsOffByDefault,
 } from "../../tool_server/builtin_kinds.ts";
-import { nearestName } from "../../core/near_name.ts";
 import { isMap, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
 import { type PlaceOf, settingAt } from "../../core/yaml/file_fault.ts";
+import { nearestName } from "../../core/text/near_name.ts";
 
 const switches = (what: string) =>
   z.record(z.string(), toggle(), { error: "expected a mapping of names to true or false" }).optional()

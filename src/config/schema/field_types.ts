@@ -1,6 +1,6 @@
 import { isLoopback, parseAddressBlock, parseListenAddress } from "../../core/address.ts";
 import { z } from "zod";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration } from "../../core/text/units.ts";
 
 /**
  * The kinds of leaf that the schema is made of. Each says what it expects in one phrase, which a fault quotes, so that

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isLoopback } from "../../core/address.ts";
 import { filePath, list, section, text, toggle } from "./field_types.ts";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration } from "../../core/text/units.ts";
 
 /** A lifetime that is longer than nothing; the parsed value is in milliseconds. */
 const lifetime = () => {

@@ -1,12 +1,12 @@
 import { defined } from "../../core/defined.ts";
-import { redactText } from "../../core/redact.ts";
 import type { Fault } from "../fault.ts";
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import { leafSchemas, schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
-import { nearestName } from "../../core/near_name.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
+import { nearestName } from "../../core/text/near_name.ts";
+import { redactText } from "../../core/text/redact.ts";
 
 /** Where a value was written: its place in the file, or the variable or flag that gave it. */
 export type Origin = Partial<Pick<Fault, "path" | "line" | "column" | "variable" | "flag">>;

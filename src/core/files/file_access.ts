@@ -1,4 +1,4 @@
-import { shellWord } from "../shell_word.ts";
+import { shellWord } from "../text/shell_word.ts";
 
 interface PrivacyOptions {
   /**

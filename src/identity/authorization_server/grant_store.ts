@@ -7,8 +7,8 @@ import {
   openSqliteFile,
   type SqliteLayout,
 } from "../../core/files/sqlite_file.ts";
-import { sha256 } from "../../core/sha256.ts";
 import type { Logger } from "../../core/logger.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 /** The authorization server's file in `data_dir`: clients, grants and what was given out for them. */
 export const grantFile = (dataDir: string): string => join(dataDir, "oauth.sqlite");

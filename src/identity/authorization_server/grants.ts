@@ -1,10 +1,10 @@
-import { sha256 } from "../../core/sha256.ts";
 import type { Session } from "../authenticator.ts";
 import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
 import type { AccountSource } from "../users/user_directory.ts";
 import type { UserRecord } from "../users/user_file.ts";
 import type { GrantStore } from "./grant_store.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 /**
  * What an account was when its user let a client act for them: one that was made anew, or that has another password, has

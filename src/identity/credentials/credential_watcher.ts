@@ -1,9 +1,9 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
-import { sha256 } from "../../core/sha256.ts";
 import type { FileWatch, Look } from "../../core/files/watch_files.ts";
 import { readCredentialText } from "./credential_file.ts";
 import type { CredentialText } from "./yaml_entries.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 export interface CredentialWatcherOptions<T> {
   readonly path: string;

@@ -4,7 +4,6 @@ import { AppError } from "../../core/app_error.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import { sha256 } from "../../core/sha256.ts";
 import type { AccountSource } from "../users/user_directory.ts";
 import { fetchJson, IssuerStatus, IssuerUnreachable } from "./fetch_json.ts";
 import { createIntrospection, type IntrospectionOptions } from "./introspection.ts";
@@ -18,6 +17,7 @@ import {
   refuseUnverified,
   type TokenRefusal,
 } from "./unverified_token.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToken {
   /** What a token's `aud` must hold. */

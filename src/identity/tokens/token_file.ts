@@ -1,5 +1,4 @@
 import { AppError } from "../../core/app_error.ts";
-import { sha256 } from "../../core/sha256.ts";
 import { makeToken } from "../presented_token.ts";
 import { editCredentialFile } from "../credentials/credential_file.ts";
 import { refuseAdding } from "../credentials/damaged_file.ts";
@@ -17,7 +16,8 @@ import {
   readEntries,
   removeEntry,
 } from "../credentials/yaml_entries.ts";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration } from "../../core/text/units.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 /** A token as the file keeps it; the token itself is not in there. */
 export interface TokenRecord {

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { Deadline } from "../../core/async/deadline.ts";
 import { ProviderError } from "../provider_error.ts";
 import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
-import { sizeText } from "../../core/units.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 /** Longest reply with a completion: far more than a model writes, yet quickly parsed. */
 export const maxCompletionBytes = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { redacted, redactText } from "../../core/redact.ts";
+import { redacted, redactText } from "../../core/text/redact.ts";
 
 /** The shortest piece of a secret that is taken out. */
 const pieceLength = 8;

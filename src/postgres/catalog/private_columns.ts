@@ -2,7 +2,7 @@ import type { Catalog, CatalogTable } from "./catalog.ts";
 import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../database.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 /** Tells the columns whose values must not be shown: by what their names say, and by an administrator's patterns. */
 export type ColumnRefusal = (table: Pick<CatalogTable, "schema" | "name">, column: string) => boolean;

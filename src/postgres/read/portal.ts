@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { serialize } from "pg-protocol";
 import { pg } from "../connection.ts";
-import { sha256 } from "../../core/sha256.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 export interface Column {
   readonly name: string;

@@ -4,7 +4,7 @@ import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "../pool/lease.ts";
 import type { Column, PortalRequest, Row } from "./portal.ts";
 import type { ReadOnlyTransaction } from "./read_only_transaction.ts";
-import { sizeText } from "../../core/units.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 /** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */
 interface RowAndByteBounds {

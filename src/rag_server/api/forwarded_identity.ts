@@ -3,10 +3,10 @@ import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../../core/ad
 import { AppError } from "../../core/app_error.ts";
 import { claimOf, isName, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
-import { redactText } from "../../core/redact.ts";
-import { sha256 } from "../../core/sha256.ts";
 import { namesNoRole } from "../../postgres/read/caller_settings.ts";
 import type { IdentityRefusal } from "./rag_errors.ts";
+import { redactText } from "../../core/text/redact.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 export interface ForwardedIdentityOptions {
   /** Holds claims as a JSON object. Optional: without it, nothing does. */

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
-import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 import { findExcess, readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
 import type { Login } from "../../identity/login.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
 import type { Principal } from "../../core/principal.ts";
+import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
 
 export const loginRequest = z.object({
   username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { formatOf, unknownFormat } from "./formats/document_formats.ts";
-import { sizeText } from "../../core/units.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 /** A file or folder that is there. */
 export interface PathOnDisk {

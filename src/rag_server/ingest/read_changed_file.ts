@@ -2,12 +2,12 @@ import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
 import { readAtMost } from "../../core/files/read_regular_file.ts";
-import { sha256 } from "../../core/sha256.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
 import { readerVersion } from "./formats/read_document.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 interface FileReaderOptions {
   /** The model that embeds the chunks. With another model every file counts as changed. */

@@ -1,6 +1,5 @@
 import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
-import { sha256 } from "../../core/sha256.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
@@ -15,6 +14,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 interface ChunkWriterOptions {
   readonly session: SqlSession;

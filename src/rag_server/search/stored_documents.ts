@@ -3,7 +3,6 @@ import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { readerFor } from "../../core/principal.ts";
-import { sha256 } from "../../core/sha256.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import {
@@ -21,6 +20,7 @@ import type { RetrievedDocument } from "./candidate.ts";
 import type { ColumnType } from "./column_type.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { trimmedSql } from "./vector_search.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 /** What a table says of a document besides its text, in the columns that ingested tables have, and `url`. */
 export interface DocumentDetails {

@@ -1,8 +1,8 @@
 import { defined } from "../../core/defined.ts";
 import type { z } from "zod";
-import { nearestName } from "../../core/near_name.ts";
 import type { Fault, PlaceOf } from "../../core/yaml/file_fault.ts";
 import { formatPath, isMap, type SettingPath, valueAt } from "../../core/yaml/value_tree.ts";
+import { nearestName } from "../../core/text/near_name.ts";
 
 /** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */
 type Sections = Readonly<Record<SectionName, Section>>;

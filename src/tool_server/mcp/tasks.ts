@@ -3,7 +3,7 @@ import { CallEnded } from "../../core/async/abort.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
 import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
-import { sizeText } from "../../core/units.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 /** A task as its client sees it (MCP Tasks extension, "Tasks"). Times are ISO 8601. */
 export interface TaskView {

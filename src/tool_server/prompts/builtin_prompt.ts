@@ -5,7 +5,7 @@ import type { CompleteNames } from "../resources/complete_names.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { Prompt, PromptArgument } from "./prompt.ts";
 import type { builtinPrompts, BuiltinTool } from "../builtin_kinds.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 export interface BuiltinPromptOptions {
   readonly directory: DatabaseDirectory;

@@ -4,7 +4,7 @@ import type { Principal } from "../../core/principal.ts";
 import { accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Prompt, PromptDescription } from "./prompt.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 /** Prompts that the server offers, whatever the transport. */
 export type PromptRegistry = ReturnType<typeof createPromptRegistry>;

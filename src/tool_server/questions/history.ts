@@ -1,6 +1,6 @@
-import { sha256 } from "../../core/sha256.ts";
 import type { Database } from "../../postgres/database.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 
 /** A request that was answered, and what the answer was made with. Rows are never part of it. */
 export interface HistoryEntry {

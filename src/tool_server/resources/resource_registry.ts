@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { ResourceSource } from "./resource.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 /** Characters of an address that a client may have made up. */
 const maxShown = 200;

@@ -6,8 +6,8 @@ import { createFence } from "../../text/fence.ts";
 import { tellElapsed } from "../progress.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
-import { sizeText } from "../../core/units.ts";
 import { statementErrorReply } from "./statement_reply.ts";
+import { sizeText } from "../../core/text/units.ts";
 
 export function executeExplain(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({

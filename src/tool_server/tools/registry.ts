@@ -17,7 +17,7 @@ import {
   type ToolDescription,
   type ToolRun,
 } from "./tool.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {

@@ -8,7 +8,7 @@ import type { UserQuestion } from "../questions/ask_user.ts";
 import { type JsonSchema, listedInputSchema } from "./listed_schema.ts";
 import type { BuiltinTool } from "../builtin_kinds.ts";
 import { AppError } from "../../core/app_error.ts";
-import { didYouMean } from "../../core/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 /** MCP's hints to a client about what a tool does. */
 interface ToolAnnotations {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { editDistance, nearestName } from "../../../src/core/near_name.ts";
+import { editDistance, nearestName } from "../../../src/core/text/near_name.ts";
 
 Deno.test("editDistance() counts letters added, left out, changed and swapped", () => {
   assert.equal(editDistance("address", "address"), 0);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { sha256 } from "../../../src/core/sha256.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
+import { sha256 } from "../../../src/core/text/sha256.ts";
 
 for (const texts of [false, true]) {
   testWithPgvector(

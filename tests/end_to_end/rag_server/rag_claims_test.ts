@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
-import { sha256 } from "../../../src/core/sha256.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { createRoles, createTestDatabase, testWithPgvector } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { handbookPipeline, pipelineDatabase, startRagServer } from "../../support/rag_server.ts";
+import { sha256 } from "../../../src/core/text/sha256.ts";
 
 const suffix = randomBytes(4).toString("hex");
 const [reader, tenantRole] = [`claims_reader_${suffix}`, `claims_tenant_${suffix}`];

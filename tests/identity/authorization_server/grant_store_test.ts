@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { openGrantStore } from "../../../src/identity/authorization_server/grant_store.ts";
-import { sha256 } from "../../../src/core/sha256.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { sha256 } from "../../../src/core/text/sha256.ts";
 
 const hour = 3_600_000;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { callerKey, principalKey } from "../../../src/core/principal.ts";
-import { sha256 } from "../../../src/core/sha256.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 import { identityErrors } from "../../../src/rag_server/api/rag_errors.ts";
+import { sha256 } from "../../../src/core/text/sha256.ts";
 
 const options = {
   claimsHeader: "X-Forwarded-Claims",

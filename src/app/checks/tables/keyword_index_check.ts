@@ -1,5 +1,4 @@
 import { AppError } from "../../../core/app_error.ts";
-import { shellWord } from "../../../core/shell_word.ts";
 import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
 import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
 import { fewTexts, keywordIndexOf } from "../../../rag_server/search/searched_table.ts";
@@ -8,6 +7,7 @@ import { type Check, type CheckResult, note, warning } from "../check.ts";
 import { isWritable, rowsText, type TableSubject } from "./table_subject.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../postgres/sql_text.ts";
 import { longestScan } from "../../../rag_server/keyword/keyword_search.ts";
+import { shellWord } from "../../../core/text/shell_word.ts";
 
 /** The share of changed documents from which the counts of words are too old. */
 const staleFrom = 0.2;

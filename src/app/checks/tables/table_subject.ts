@@ -1,5 +1,4 @@
 import { type Principal, readerFor } from "../../../core/principal.ts";
-import { shellWord } from "../../../core/shell_word.ts";
 import type { Database } from "../../../postgres/database.ts";
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
@@ -9,6 +8,7 @@ import type { SearchedTableSettings } from "../../../rag_server/search/searched_
 import { readJson, readRows } from "../../../postgres/read/read_trusted.ts";
 import type { TableFacts } from "./table_facts.ts";
 import { UntoldCallerError } from "../../../postgres/read/caller_settings.ts";
+import { shellWord } from "../../../core/text/shell_word.ts";
 
 export interface TableToCheck {
   /** The pipeline's name. */

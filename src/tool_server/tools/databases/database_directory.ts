@@ -3,8 +3,8 @@ import { AppError } from "../../../core/app_error.ts";
 import { type Principal, principalKey } from "../../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import type { Database } from "../../../postgres/database.ts";
-import { didYouMean } from "../../../core/near_name.ts";
 import type { DatabaseOptions } from "../../../postgres/database_options.ts";
+import { didYouMean } from "../../../core/text/near_name.ts";
 
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";

@@ -1,5 +1,5 @@
-import type { TableStatistics } from "./table_statistics.ts";
 import type { TableUse } from "./table_uses.ts";
+import type { TableStatistics } from "./table_statistics.ts";
 
 /** An index that may help. */
 export interface Candidate {

@@ -9,16 +9,16 @@ import { formatTsv } from "../../../text/tsv.ts";
 import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { objectName, percent, some } from "./health/health_check.ts";
-import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";
-import { type Choice, chooseIndexes, type ChosenIndex } from "./indexes/choose_indexes.ts";
-import { readTableStatistics, type TableStatistics } from "./indexes/table_statistics.ts";
-import { type FindColumn, parametersOf, type TableName, tablesOf, tableUses } from "./indexes/table_uses.ts";
-import { readStatementStatistics, shownStatement } from "./statement_statistics.ts";
-import { howTo } from "./top_queries.ts";
 import { createSlices } from "../../../core/async/yield.ts";
 import type { SyntaxNode } from "../../../postgres/guard/syntax_tree.ts";
-import { sizeText } from "../../../core/units.ts";
+import { howTo } from "./top_queries.ts";
+import { readStatementStatistics, shownStatement } from "./statement_statistics.ts";
+import { type FindColumn, parametersOf, type TableName, tablesOf, tableUses } from "./indexes/table_uses.ts";
+import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";
+import { readTableStatistics, type TableStatistics } from "./indexes/table_statistics.ts";
+import { type Choice, chooseIndexes, type ChosenIndex } from "./indexes/choose_indexes.ts";
+import { objectName, percent, some } from "./health/health_check.ts";
+import { sizeText } from "../../../core/text/units.ts";
 
 const maxStatements = 50;
 /** Indexes that are tried; the others spare least by the statistics. */

@@ -1,3 +1,4 @@
+import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
 import {
   type Concern,
   count,
@@ -7,8 +8,7 @@ import {
   type Severity,
   some,
 } from "./health_check.ts";
-import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
-import { sizeText } from "../../../../core/units.ts";
+import { sizeText } from "../../../../core/text/units.ts";
 
 interface VacuumRow {
   readonly schema: string;

@@ -1,3 +1,4 @@
+import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
 import {
   type Concern,
   count,
@@ -6,8 +7,7 @@ import {
   percent,
   type ServerFacts,
 } from "./health_check.ts";
-import { quoteIfNeeded } from "../../../../postgres/sql_text.ts";
-import { sizeText } from "../../../../core/units.ts";
+import { sizeText } from "../../../../core/text/units.ts";
 
 /** Smaller ones cost next to nothing. */
 const smallBytes = 1_048_576;

@@ -8,6 +8,7 @@ import { formatTsv } from "../../../text/tsv.ts";
 import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
+import { heldTableSql, readOwn, whyNoStatistics } from "./read_own.ts";
 import {
   type HealthCheck,
   type HealthCheckName,
@@ -15,8 +16,6 @@ import {
   type ServerFacts,
   severities,
 } from "./health/health_check.ts";
-import { replicationCheck } from "./health/replication_check.ts";
-import { heldTableSql, readOwn, whyNoStatistics } from "./read_own.ts";
 import { blockingCheck, cacheCheck, connectionCheck, longTransactionsCheck } from "./health/load_checks.ts";
 import { bloatCheck, vacuumCheck, wraparoundCheck } from "./health/vacuum_checks.ts";
 import {
@@ -26,6 +25,7 @@ import {
   sequenceCheck,
   unusedIndexesCheck,
 } from "./health/object_checks.ts";
+import { replicationCheck } from "./health/replication_check.ts";
 
 /** Concerns of one check that are told; the rest is counted. */
 const maxConcerns = 20;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { topQueries } from "../../../../src/tool_server/tools/care/top_queries.ts";
 import {
   createTestDatabase,
   runSql,
@@ -8,7 +7,8 @@ import {
 } from "../../../support/database.ts";
 import { startCluster, testWithCluster } from "../../../support/postgres_cluster.ts";
 import { callTool, createToolFixture } from "../../../support/tool_fixture.ts";
-import { shownStatement } from "../../../../src/tool_server/tools/care/statement_statistics.ts";
+import { topQueries } from "../../../../src/tool_server/tools/database_care/top_queries.ts";
+import { shownStatement } from "../../../../src/tool_server/tools/database_care/statement_statistics.ts";
 
 interface Query {
   readonly query: string;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { recommendIndexes } from "../../../../src/tool_server/tools/care/recommend_indexes.ts";
 import {
   createTestDatabase,
   runSql,
@@ -8,6 +7,7 @@ import {
 } from "../../../support/database.ts";
 import { startCluster, testWithCluster } from "../../../support/postgres_cluster.ts";
 import { callTool, createToolFixture } from "../../../support/tool_fixture.ts";
+import { recommendIndexes } from "../../../../src/tool_server/tools/database_care/recommend_indexes.ts";
 
 interface Recommendation {
   readonly table: string;

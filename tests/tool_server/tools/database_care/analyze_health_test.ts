@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { analyzeHealth } from "../../../../src/tool_server/tools/care/analyze_health.ts";
 import { pg } from "../../../../src/postgres/connection.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../../support/database.ts";
 import { type PostgresCluster, startCluster, testWithCluster } from "../../../support/postgres_cluster.ts";
 import { callTool, createToolFixture } from "../../../support/tool_fixture.ts";
 import { waitUntil } from "../../../support/wait_until.ts";
+import { analyzeHealth } from "../../../../src/tool_server/tools/database_care/analyze_health.ts";
 
 interface Concern {
   readonly check: string;

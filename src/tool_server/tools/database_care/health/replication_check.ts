@@ -1,6 +1,6 @@
 import { quoteLiteral } from "../../../../postgres/sql_text.ts";
 import { type Concern, count, defineHealthCheck, type Severity, some, spanText } from "./health_check.ts";
-import { sizeText } from "../../../../core/units.ts";
+import { sizeText } from "../../../../core/text/units.ts";
 
 interface StandbyRow {
   readonly kind: "standby";
