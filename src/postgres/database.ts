@@ -335,7 +335,7 @@ async function lookUp(
 }
 
 /** One row: the role, then whether it has each of the privileges that `warningsOf` names, in that order. */
-export const privilegeQuery = `
+const privilegeQuery = `
 SELECT current_user,
   (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
   EXISTS (
