@@ -352,3 +352,20 @@ testWithPgvector("a file that got another path keeps its rows, which tell the ne
   assert.equal(embedding.texts.length, 3);
   assert.deepEqual(countsOf(await fixture.ingest()), { ...nothing, unchanged: 4 });
 });
+
+testWithPgvector("what others wrote beside a text that has not changed stays", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.database.query(`CREATE EXTENSION vector;
+    CREATE TABLE docs (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content text, embedding vector(256), title text,
+      metadata jsonb)`);
+  await fixture.write(handbook);
+  await fixture.ingest();
+  await fixture.database.query(
+    `UPDATE docs SET metadata = '{"seen": true}', title = 'Theirs' WHERE title = 'Leave'`,
+  );
+  const [first] = await fixture.column("SELECT content FROM docs WHERE title = 'Theirs' ORDER BY id");
+  await fixture.write({ "leave.md": `${handbook["leave.md"]}\n# Sabbatical\n\nAfter ten years.\n` });
+  assert.equal((await fixture.ingest()).chunksWritten, 1);
+  const row = `SELECT concat_ws('|', title, metadata) FROM docs WHERE content = '${first}'`;
+  assert.equal(await fixture.value(row), 'Leave|{"seen": true}');
+});

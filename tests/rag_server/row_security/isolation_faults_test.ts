@@ -233,3 +233,27 @@ testWithPostgres("no policy but a permissive one for SELECT shows a role its row
   await tables.query("DROP POLICY own ON docs; CREATE POLICY own ON docs FOR SELECT USING (true)");
   assert.deepEqual(await tables.faultsOf("docs"), []);
 });
+
+testWithPostgres("a partition needs no policy of its own, and may lie on another server", async () => {
+  await using tables = await createTables();
+  const server = `elsewhere_${randomBytes(4).toString("hex")}`;
+  await tables.query(`CREATE TABLE parts (id int, body text) PARTITION BY LIST (id);
+    ALTER TABLE parts ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON parts USING (body = tenant());
+    CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
+    CREATE TABLE part_2 (id int, body text) PARTITION BY LIST (id);
+    ALTER TABLE parts ATTACH PARTITION part_2 FOR VALUES IN (2);
+    RESET ROLE; CREATE FOREIGN DATA WRAPPER ${server}; CREATE SERVER ${server} FOREIGN DATA WRAPPER ${server};
+    CREATE FOREIGN TABLE part_3 PARTITION OF parts FOR VALUES IN (3) SERVER ${server}`);
+  const unheld = ["part_1", "part_2"].map((part) => `row-level security is not enabled for public.${part}`);
+  assert.deepEqual(await tables.faultsOf("parts"), unheld);
+  await tables.query(
+    "ALTER TABLE part_1 ENABLE ROW LEVEL SECURITY; ALTER TABLE part_2 ENABLE ROW LEVEL SECURITY",
+  );
+  assert.deepEqual(await tables.faultsOf("parts"), []);
+  const [fault] = await tables.faultsOf("part_3");
+  assert.equal(fault, "public.part_3 is a foreign table, which no policy filters");
+  assert.match(
+    (await tables.faultsOf("part_1")).join(),
+    /^public\.part_1 has no policy for what role reader_/,
+  );
+});
