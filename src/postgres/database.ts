@@ -12,7 +12,6 @@ import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
-import type { Lease } from "./pool/lease.ts";
 import type { Row } from "./read/portal.ts";
 import {
   beginReadOnly,
@@ -33,6 +32,7 @@ import {
 } from "./read/statement_error.ts";
 import { beginStatement, databaseAttributes, endStatement, withTraceComment } from "./read/statement_span.ts";
 import { cancelledError, untilStopped } from "./read/stop_statement.ts";
+import type { Lease } from "./pool/principal_pool.ts";
 
 /** One configured database, as callers read it. */
 export interface Database {

@@ -5,7 +5,6 @@ import type { DatabaseOptions } from "./database_options.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { createFunctionGuard } from "./guard/function_guard.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
-import type { Lease } from "./pool/lease.ts";
 import type { OwnStatement, Row } from "./read/portal.ts";
 import { callerRights } from "./read/caller_settings.ts";
 import { heldSql } from "./read/plan_figures.ts";
@@ -13,6 +12,7 @@ import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transacti
 import { isConnectionLost, sqlStateData, statementErrorOf } from "./read/statement_error.ts";
 import { untilStopped } from "./read/stop_statement.ts";
 import { quoteIdentifier } from "./sql_text.ts";
+import type { Lease } from "./pool/principal_pool.ts";
 
 /** A B-tree that is not there, by names of the catalog. */
 interface TriedIndex {

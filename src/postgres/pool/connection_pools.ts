@@ -6,11 +6,11 @@ import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import type { Lease } from "./lease.ts";
 import {
   type BorrowedConnection,
   type ConnectionCounts,
   createPrincipalPool,
+  type Lease,
   PoolEndedError,
   type PrincipalPool,
   type Waiter,

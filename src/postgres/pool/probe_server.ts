@@ -4,8 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { connect } from "../connect/connect.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
-import type { Lease } from "./lease.ts";
-import type { BorrowedConnection } from "./principal_pool.ts";
+import type { BorrowedConnection, Lease } from "./principal_pool.ts";
 import { isShortage } from "./server_capacity.ts";
 
 /** A server that answered a caller so recently, and lost no connection since, is not asked again. */

@@ -1,10 +1,10 @@
 import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import type { Lease } from "../pool/lease.ts";
 import type { Column, PortalRequest, Row } from "./portal.ts";
 import type { ReadOnlyTransaction } from "./read_only_transaction.ts";
 import { sizeText } from "../../core/text/units.ts";
+import type { Lease } from "../pool/principal_pool.ts";
 
 /** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */
 interface RowAndByteBounds {

@@ -1,7 +1,7 @@
 import { whyEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Lease } from "../pool/lease.ts";
 import type { StatementError } from "./statement_error.ts";
+import type { Lease } from "../pool/principal_pool.ts";
 
 /** How much longer than its timeout a statement may run before its connection is given up. */
 const graceMs = 5_000;

@@ -3,11 +3,11 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { type ConnectionPools, createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
-import type { Lease } from "../../../src/postgres/pool/lease.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import type { Lease } from "../../../src/postgres/pool/principal_pool.ts";
 
 const local = { kind: "local" } as const;
 const token = (id: string) => ({ kind: "token", id }) as const;

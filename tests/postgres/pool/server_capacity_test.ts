@@ -6,12 +6,12 @@ import { pg } from "../../../src/postgres/connection.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { connectError } from "../../../src/postgres/connect/connect_error.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
-import type { Lease } from "../../../src/postgres/pool/lease.ts";
 import { createServerCapacity, isShortage } from "../../../src/postgres/pool/server_capacity.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import type { Lease } from "../../../src/postgres/pool/principal_pool.ts";
 
 const local = { kind: "local" } as const;
 const token = (id: string): Principal => ({ kind: "token", id });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
-import type { Lease } from "../../../src/postgres/pool/lease.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { startPoolerProxy } from "../../support/network/pooler_proxy.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import type { Lease } from "../../../src/postgres/pool/principal_pool.ts";
 
 const token = (id: string): Principal => ({ kind: "token", id });
 const caller = (address: string): Principal => ({ kind: "local", address });
