@@ -2,7 +2,7 @@ import { type ErrorCode, errorCodes, type ErrorMeaning } from "../src/core/app_e
 import { providerErrors } from "../src/llm/provider_error.ts";
 import { ragErrors } from "../src/rag_server/api/rag_errors.ts";
 import { errorStatuses } from "../src/tool_server/http_replies.ts";
-import { errorNumbers, messageErrors } from "../src/tool_server/mcp/json_rpc.ts";
+import { errorNumbers, messageErrors } from "../src/tool_server/mcp/json_rpc_error.ts";
 
 const entries = <K extends string, V>(table: Readonly<Record<K, V>>) => Object.entries(table) as [K, V][];
 const meaningCells = ({ means, remedy }: ErrorMeaning) => [means, remedy];
@@ -57,7 +57,6 @@ ${table(jsonRpcRows())}
 - The names are those of the sources. A tool's error has a number only where no model can mend it
   (\`overloaded\`, \`forbidden\`), or where the call did not fit the tool (\`invalid\`).
 - If \`overloaded\` comes often, [capacity](capacity.md) says what to raise.
-- A client of Streamable HTTP may get other numbers from the transport itself.
 
 ## The tool server: HTTP status
 

@@ -26,6 +26,8 @@ export interface CallClient {
   readonly showsViews: boolean;
   /** Whether it knows links to resources in results (since revision 2025-06-18): others refuse the whole result. */
   readonly takesLinks?: boolean;
+  /** Whether a call of it may become a task (MCP, Tasks); it says so in each request. */
+  readonly takesTasks?: boolean;
 }
 
 /**

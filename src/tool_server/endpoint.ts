@@ -19,12 +19,12 @@ import {
   unauthorized,
 } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
-import { createJsonRpc, errorReply, isCancellation, parseError } from "./mcp/json_rpc.ts";
+import { isCancellation } from "./mcp/json_rpc.ts";
+import { errorReply, parseError } from "./mcp/json_rpc_error.ts";
 import type { McpOptions } from "./mcp/methods.ts";
-import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
-import type { CallContext } from "./call_context.ts";
+import type { CallClient, CallContext } from "./call_context.ts";
 
 interface EndpointOptions extends McpOptions {
   /** Optional; without it every caller is the local principal. */
@@ -97,7 +97,6 @@ const maxBatchCharacters = 500_000;
 function createMcpAnswer(options: EndpointOptions) {
   const { authentication, streamableHttp, calls, bodyTimeout } = options;
   const { replyDuration = createHistogram() } = options;
-  const jsonRpc = createJsonRpc(options);
 
   /** Who cannot be let in may log in; what else they send is refused. */
   async function logInOr(
@@ -166,18 +165,20 @@ function createMcpAnswer(options: EndpointOptions) {
       return new Response(null, { status: 202 });
     }
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
-    const caller = new HttpCall(principal, requestId, logger, span, request, addressOf);
-    if (wantsStreamableHttp(request.headers)) {
-      return await streamableHttp.serve(request, message.value, caller, admittedLater(request, addressOf));
-    }
-    const reply = await jsonRpc.answer(message.value, caller);
-    if (reply === undefined) return new Response(null, { status: 202 });
-    const answeredAt = performance.now();
-    const replying = span?.begin("reply");
-    const response = answerReply(reply);
-    replying?.end();
-    replyDuration.observe(performance.now() - answeredAt);
-    return response;
+    return await streamableHttp.serve({
+      request,
+      message: message.value,
+      callFor: (client) => new HttpCall(principal, requestId, logger, span, request, addressOf, client),
+      isStillAdmitted: admittedLater(request, addressOf),
+      reply(reply, revision) {
+        const answeredAt = performance.now();
+        const replying = span?.begin("reply");
+        const response = answerReply(reply, revision);
+        replying?.end();
+        replyDuration.observe(performance.now() - answeredAt);
+        return response;
+      },
+    });
   }
 
   return { answer, refuse };
@@ -195,6 +196,7 @@ class HttpCall implements CallContext {
     readonly span: Span | undefined,
     private readonly request: Request,
     private readonly addressOf: () => string,
+    readonly client: CallClient | undefined,
   ) {}
   get address(): string {
     return this.addressOf();

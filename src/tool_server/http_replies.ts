@@ -1,15 +1,17 @@
 import { Buffer } from "node:buffer";
 import { errorCodes, type ErrorMeaning } from "../core/app_error.ts";
 import { bearerChallenge } from "../identity/authentication.ts";
+import { replyText, type Revision } from "./mcp/json_rpc.ts";
 import {
   errorReply,
   invalidRequest,
   isOverQuota,
   type JsonRpcReply,
+  methodNotFound,
+  missingCapability,
   neededScopes,
-  replyText,
   retryAfterSeconds,
-} from "./mcp/json_rpc.ts";
+} from "./mcp/json_rpc_error.ts";
 
 /** The statuses of replies that are no answer. */
 export const errorStatuses = {
@@ -27,8 +29,15 @@ export const errorStatuses = {
     remedy: "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in " +
       "`http.allowed_hosts`, the origin in `http.allowed_origins`",
   },
-  404: { means: "There is nothing at this path", remedy: "Use `/mcp/v1`, `/health` or `/ready`" },
+  404: {
+    means: "There is nothing at this path; in 2026-07-28, the method is not known either",
+    remedy: "Use `/mcp/v1`, `/health` or `/ready`, and a method that `server/discover` offers",
+  },
   405: { means: "The path has another method", remedy: "Use the method that `Allow` names" },
+  406: {
+    means: "`Accept` lacks `application/json`",
+    remedy: "Send `Accept: application/json, text/event-stream`",
+  },
   408: {
     means: "The body did not arrive completely within 30 seconds",
     remedy: "Send it again; look at the network or the proxy",
@@ -117,11 +126,11 @@ export function jsonRpcReply(
 }
 
 /**
- * The reply to a message: 400 where it is no request, 403 where the caller's token lacks a scope (MCP, Authorization,
- * Scope Challenge Handling), 429 where its caller had used up a limit (RFC 6585, section 4), 503 where there was room for
- * none of its calls.
+ * The reply to a message: 400 where it is no request or lacks what its client can do, 403 where the caller's token lacks a
+ * scope (MCP, Authorization, Scope Challenge Handling), 404 where its revision has no such method, 429 where its caller had
+ * used up a limit (RFC 6585, section 4), 503 where there was room for none of its calls.
  */
-export function answerReply(reply: JsonRpcReply | JsonRpcReply[]): Response {
+export function answerReply(reply: JsonRpcReply | JsonRpcReply[], revision: Revision = "older"): Response {
   const scopes = Array.isArray(reply) ? undefined : neededScopes(reply);
   if (scopes !== undefined) return jsonRpcReply(403, reply, { "www-authenticate": bearerChallenge(scopes) });
   const waits = Array.isArray(reply) ? reply.map(retryAfterSeconds) : [retryAfterSeconds(reply)];
@@ -129,6 +138,7 @@ export function answerReply(reply: JsonRpcReply | JsonRpcReply[]): Response {
     const isQuota = Array.isArray(reply) ? reply.every(isOverQuota) : isOverQuota(reply);
     return jsonRpcReply(isQuota ? 429 : 503, reply, { "retry-after": String(Math.max(...waits)) });
   }
-  const isFault = !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest;
-  return jsonRpcReply(isFault ? 400 : 200, reply);
+  const code = !Array.isArray(reply) && "error" in reply ? reply.error.code : undefined;
+  if (revision === "now" && code === methodNotFound) return jsonRpcReply(404, reply);
+  return jsonRpcReply(code === invalidRequest || code === missingCapability ? 400 : 200, reply);
 }

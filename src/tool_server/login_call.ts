@@ -3,7 +3,7 @@ import type { RequestId } from "../calls/calls_under_way.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { jsonRpcReply } from "./http_replies.ts";
-import { errorNumbers, errorReply } from "./mcp/json_rpc.ts";
+import { errorNumbers, errorReply } from "./mcp/json_rpc_error.ts";
 
 /**
  * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know

@@ -1,3 +1,4 @@
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
@@ -34,15 +35,13 @@ export function startConformanceServer() {
   };
   const bodyTimeout = createSharedDeadline(10_000);
   const streamableHttp = createStreamableHttp(options);
-  const foreignHttp = createStreamableHttp(options, createForeignServer);
-  const endpointOf = (streamableHttp: ReturnType<typeof createStreamableHttp>) =>
-    createEndpoint({
-      ...options,
-      streamableHttp,
-      bodyTimeout,
-      readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
-    });
-  const [endpoint, foreign] = [endpointOf(streamableHttp), endpointOf(foreignHttp)];
+  const foreign = createMcpHandler(createForeignServer);
+  const endpoint = createEndpoint({
+    ...options,
+    streamableHttp,
+    bodyTimeout,
+    readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
+  });
   const served = {
     ...endpoint,
     async answer(request: Request, bindings: RouteBindings) {
@@ -50,7 +49,9 @@ export function startConformanceServer() {
         ({ params }) => params?.name ?? params?.uri,
         () => undefined,
       );
-      return await (isForeign(String(name)) ? foreign : endpoint).answer(request, bindings);
+      return isForeign(String(name))
+        ? await foreign.fetch(request)
+        : await endpoint.answer(request, bindings);
     },
   };
   let requests = 0;
@@ -69,7 +70,7 @@ export function startConformanceServer() {
   return {
     url: `http://127.0.0.1:${server.addr.port}/mcp/v1`,
     async [Symbol.asyncDispose](): Promise<void> {
-      await Promise.all([streamableHttp.close(), foreignHttp.close()]);
+      await Promise.all([streamableHttp.close(), foreign.close()]);
       bodyTimeout.close();
       await server.shutdown();
     },

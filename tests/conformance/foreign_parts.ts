@@ -14,7 +14,7 @@ import { z } from "zod";
 
 /**
  * What the suite asks for and the product has no use for: images and sounds, sampling, roots, state that travels with a
- * call. A server of the SDK's own answers it, behind the product's HTTP endpoint and transport.
+ * call. A server of the SDK's own answers it, behind the product's front.
  */
 export function createForeignServer(): Server {
   const server = new Server({ name: "postern", title: "Postern", version: "1" }, {

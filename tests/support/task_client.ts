@@ -23,7 +23,7 @@ export async function connectTaskClient(
   transport.onmessage = (message, extra) => {
     const isTask = "result" in message && message.result["resultType"] === "task";
     deliver?.(
-      isTask ? { ...message, result: { ...message.result, resultType: "complete" } } : message,
+      isTask ? { ...message, result: { ...message.result, content: [], resultType: "complete" } } : message,
       extra,
     );
   };

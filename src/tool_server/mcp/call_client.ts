@@ -1,30 +1,81 @@
-import { defined } from "../../core/defined.ts";
 import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
-import type { CallClient } from "../call_context.ts";
+import { defined } from "../../core/defined.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
+import type { CallClient, JsonObject } from "../call_context.ts";
 import { viewExtension, viewMimeType } from "../view/view_resource.ts";
+import { linksSince } from "./protocol_version.ts";
+import { tasksExtension } from "./task_methods.ts";
+
+/** What a request, or its connection, tells of the client. */
+interface ClientFacts {
+  /** The request's `params._meta`. */
+  readonly meta: unknown;
+  /** What it said that it can do; undefined counts as nothing. */
+  readonly capabilities: unknown;
+  /** The answers to questions of an earlier call. */
+  readonly answers: JsonObject | undefined;
+  readonly takesLinks: boolean;
+  /** Sends a notification while the request is answered; whoever has gone is told nothing. */
+  readonly notify: (notification: ProgressNotification) => void;
+}
+
+/** MCP, Progress. */
+export interface ProgressNotification {
+  readonly method: "notifications/progress";
+  readonly params: {
+    readonly progressToken: string | number;
+    readonly progress: number;
+    readonly total?: number;
+    readonly message: string | undefined;
+  };
+}
+
+/** What the client of a call can do. `told`: how far the call was before, where it is handled again. */
+export function callClientOf(facts: ClientFacts, told = { progress: -Infinity }): CallClient {
+  const { meta, capabilities, answers, takesLinks, notify } = facts;
+  const progressToken = member(meta, "progressToken");
+  const isAsked = typeof progressToken === "string" || typeof progressToken === "number";
+  const extensions = member(capabilities, "extensions");
+  return {
+    notifyProgress: !isAsked ? undefined : (progress, total, message) => {
+      if (!(progress > told.progress)) return;
+      told.progress = progress;
+      notify({
+        method: "notifications/progress",
+        params: { progressToken, progress, ...defined({ total }), message },
+      });
+    },
+    canAsk: takesForms(member(capabilities, "elicitation")),
+    answers,
+    showsViews: namesViews(member(extensions, viewExtension)),
+    takesLinks,
+    takesTasks: member(extensions, tasksExtension) !== undefined,
+  };
+}
 
 /**
- * What the clients of a server object's requests can do. A client says so in each request since revision 2026-07-28, and
- * before it once for a connection. An older client over HTTP has no connection: it counts as one that can do nothing.
- * Once one is disposed of, the request is answered, and nothing more is told (MCP, Progress).
+ * What the client of a server object's requests can do. It says so in each request since revision 2026-07-28, and before it
+ * once for a connection. Once one is disposed of, the request is answered, and nothing more is told (MCP, Progress).
  */
 export function createCallClients(server: Server): (context: ServerContext) => CallClient & Disposable {
   // a request that the SDK asks back for, before 2026-07-28, is handled again, and its progress goes on
-  const lastTold = new WeakMap<AbortSignal, number>();
-  return ({ mcpReq, http }) => {
+  const toldOf = new WeakMap<AbortSignal, { progress: number }>();
+  return ({ mcpReq }) => {
     let isAnswered = false;
-    const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
-      server.getClientCapabilities();
-    const token = member(mcpReq._meta, "progressToken");
-    const isAsked = typeof token === "string" || typeof token === "number";
+    const { signal, envelope } = mcpReq;
+    const told = toldOf.get(signal) ?? { progress: -Infinity };
+    toldOf.set(signal, told);
+    const revision = server.getNegotiatedProtocolVersion();
     return {
-      notifyProgress: isAsked ? progressNotifier(mcpReq, token, lastTold, () => isAnswered) : undefined,
-      canAsk: takesForms(member(capabilities, "elicitation")),
-      answers: mcpReq.inputResponses,
-      showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
-      takesLinks: mcpReq.envelope !== undefined || knowsLinks(
-        server.getNegotiatedProtocolVersion() ?? http?.req?.headers.get("mcp-protocol-version"),
-      ),
+      ...callClientOf({
+        meta: mcpReq._meta,
+        capabilities: member(envelope, CLIENT_CAPABILITIES_META_KEY) ?? server.getClientCapabilities(),
+        answers: mcpReq.inputResponses,
+        takesLinks: envelope !== undefined || (revision !== undefined && revision >= linksSince),
+        notify(notification) {
+          if (!isAnswered && !signal.aborted) mcpReq.notify({ ...notification }).catch(() => {});
+        },
+      }, told),
       [Symbol.dispose]() {
         isAnswered = true;
       },
@@ -32,31 +83,9 @@ export function createCallClients(server: Server): (context: ServerContext) => C
   };
 }
 
-function progressNotifier(
-  mcpReq: ServerContext["mcpReq"],
-  progressToken: string | number,
-  lastTold: WeakMap<AbortSignal, number>,
-  isAnswered: () => boolean,
-): NonNullable<CallClient["notifyProgress"]> {
-  const { signal } = mcpReq;
-  return (progress, total, message) => {
-    if (!(progress > (lastTold.get(signal) ?? -Infinity)) || isAnswered() || signal.aborted) return;
-    lastTold.set(signal, progress);
-    const params = { progressToken, progress, ...defined({ total }), message };
-    // whoever has gone is told nothing
-    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
-  };
-}
-
 // "form" was the only way before revision 2025-11-25, whose clients name nothing
 function takesForms(elicitation: unknown): boolean {
-  if (typeof elicitation !== "object" || elicitation === null) return false;
-  return "form" in elicitation || !("url" in elicitation);
-}
-
-// who names no revision over HTTP speaks the one before (MCP 2025-06-18, Protocol Version Header)
-function knowsLinks(revision: string | null | undefined): boolean {
-  return revision !== null && revision !== undefined && revision >= "2025-06-18";
+  return isMap(elicitation) && ("form" in elicitation || !("url" in elicitation));
 }
 
 function namesViews(extension: unknown): boolean {

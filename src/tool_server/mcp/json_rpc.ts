@@ -1,35 +1,38 @@
-import { defined } from "../../core/defined.ts";
+import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
 import type { RequestId } from "../../calls/calls_under_way.ts";
-import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
+import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { answerCall, callTool, type McpCall } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import { instructionsFor } from "./instructions.ts";
-import { createMethods, type McpOptions, withCursor } from "./methods.ts";
-import { pageOf } from "./list_pages.ts";
-import { versionFor } from "./protocol_version.ts";
+import {
+  errorNumbers,
+  errorObject,
+  errorReply,
+  invalidRequest,
+  type JsonRpcReply,
+  methodNotFound,
+} from "./json_rpc_error.ts";
+import { createMethods, type McpOptions, type Method, toolsPage } from "./methods.ts";
+import { currentVersion, versionFor } from "./protocol_version.ts";
+import { tasksExtension } from "./task_methods.ts";
+import type { Tasks } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
-interface JsonRpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: unknown;
-}
+/** Requests of 2026-07-28 and later have an envelope, and their results say more. */
+export type Revision = "older" | "now";
 
-export type JsonRpcReply =
-  & { readonly jsonrpc: "2.0"; readonly id: RequestId }
-  & ({ readonly result: unknown } | { readonly error: JsonRpcError });
+/** The one dispatcher over the registries: of bare JSON-RPC 2.0, and of every request over HTTP in each revision of MCP. */
+export function createJsonRpc(options: McpOptions & { readonly tasks?: Tasks | undefined }) {
+  const revisions = { older: olderRevisions(options), now: currentRevision(options) };
 
-type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
-
-/** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
-export function createJsonRpc(options: McpOptions) {
-  const methods = createMethodTable(options);
-
-  async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
+  async function answerOne(
+    message: unknown,
+    caller: CallContext,
+    revision: Revision,
+  ): Promise<JsonRpcReply | undefined> {
     const id = idOf(message);
     if (id === invalidId) {
       return errorReply(null, notRequest("id must be a string, null or a number up to 2^53-1"));
@@ -44,13 +47,21 @@ export function createJsonRpc(options: McpOptions) {
       if (isCancellation(message)) options.calls.underWay.cancel(caller.principal, message.params?.requestId);
       return undefined;
     }
-    const method = methods.get(message.method);
-    if (method === undefined) return errorReply(id, { code: methodNotFound, message: "Method not found" });
+    const { method, params = {} } = message;
+    const { methods, complete, prepareTools } = revisions[revision];
+    const run = methods.get(method);
+    if (run === undefined) return errorReply(id, { code: methodNotFound, message: "Method not found" });
     try {
-      return { jsonrpc: "2.0", id, result: await method(message.params ?? {}, caller, id) };
+      const result = method === "tools/list"
+        ? prepareTools(options.registry.listTools(caller.principal), params["cursor"])
+        : complete(await run(params, caller, id), method);
+      return { jsonrpc: "2.0", id, result };
     } catch (error) {
-      if (!(error instanceof AppError)) caller.logger.error(`Method ${message.method} failed`, { error });
-      return errorReply(id, errorObject(error));
+      const fault = errorObject(error);
+      if (fault.code === errorNumbers.internal && !(error instanceof AppError)) {
+        caller.logger.error(`Method ${method} failed`, { error });
+      }
+      return errorReply(id, fault);
     }
   }
 
@@ -59,10 +70,11 @@ export function createJsonRpc(options: McpOptions) {
     async answer(
       message: unknown,
       caller: CallContext,
+      revision: Revision = "older",
     ): Promise<JsonRpcReply | JsonRpcReply[] | undefined> {
-      if (!Array.isArray(message)) return await answerOne(message, caller);
+      if (!Array.isArray(message)) return await answerOne(message, caller, revision);
       const answers: Promise<JsonRpcReply | undefined>[] = [];
-      await forEachInSlices(message, (item) => answers.push(answerOne(item, caller)));
+      await forEachInSlices(message, (item) => answers.push(answerOne(item, caller, revision)));
       const answered = (await Promise.all(answers)).filter((reply) => reply !== undefined);
       return answered.length === 0 ? undefined : answered;
     },
@@ -83,51 +95,88 @@ export const capabilities = {
   extensions: { [viewExtension]: {} },
 } as const;
 
-function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
-  const { registry, serverInfo } = options;
-  const methods = createMethods(options);
-  const prepareList = createListPreparer();
-  const called = (
-    method: McpCall["method"],
-    run: (params: Params, context: CallContext) => Promise<object>,
-  ): [string, Method] => [
-    method,
-    (params, caller, id) =>
-      answerCall(
-        options,
-        { method, params, id, signal: caller.signal },
-        caller,
-        (context) => run(params, context),
-      ),
-  ];
-  return new Map<string, Method>([
+export const capabilitiesWithChanges = {
+  ...capabilities,
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+} as const;
+
+/** The methods of one revision, and what it makes of their results. */
+interface RevisionMethods {
+  readonly methods: ReadonlyMap<string, Method>;
+  readonly complete: (result: object, method: string) => object;
+  readonly prepareTools: (tools: readonly ToolDescription[], cursor: unknown) => PreparedResult;
+}
+
+/** Bare JSON-RPC, for which `initialize` is not needed, and MCP before 2026-07-28. */
+function olderRevisions(options: McpOptions): RevisionMethods {
+  const complete = (result: object) => "contents" in result ? { contents: result.contents } : result;
+  const methods = new Map<string, Method>([
+    ...createMethods(options),
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
       capabilities,
-      serverInfo,
+      serverInfo: options.serverInfo,
       instructions: instructionsFor(options, principal),
     })],
     ["ping", () => ({})],
-    ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
-    ["tools/call", (params, caller, id) => {
-      const { _meta: meta } = params;
-      return callTool(options, { method: "tools/call", params, id, meta, signal: caller.signal }, caller);
-    }],
-    ["resources/list", ({ cursor }, { principal }) => methods.listResources(cursor, principal)],
-    ["resources/templates/list", ({ cursor }, { principal }) => methods.listTemplates(cursor, principal)],
-    called("resources/read", async (params, context) => {
-      const { contents } = await methods.readResource(params, context);
-      return { contents };
-    }),
-    ["prompts/list", ({ cursor }, { principal }) => methods.listPrompts(cursor, principal)],
-    called("prompts/get", methods.getPrompt),
-    called("completion/complete", methods.complete),
-    ...methods.ofDatabases === undefined ? [] : [
-      called("pgedge/listDatabases", methods.ofDatabases.listDatabases),
-      called("pgedge/selectDatabase", methods.ofDatabases.selectDatabase),
-    ],
   ]);
+  return { methods, complete, prepareTools: createListPreparer(complete) };
 }
+
+function currentRevision(
+  { tasks, ...options }: McpOptions & { readonly tasks?: Tasks | undefined },
+): RevisionMethods {
+  const { serverInfo, changes } = options;
+  const offered = capabilitiesOf({ tasks, tells: changes !== undefined });
+  const complete = (result: object, method: string) => ({
+    resultType: "complete",
+    ...cacheHints[method],
+    ...result,
+    _meta: {
+      ...("_meta" in result && isMap(result._meta) ? result._meta : {}),
+      [SERVER_INFO_META_KEY]: serverInfo,
+    },
+  });
+  const methods = new Map<string, Method>([
+    ...createMethods(options, tasks),
+    ["server/discover", (_params, { principal }) => ({
+      supportedVersions: [currentVersion],
+      capabilities: offered,
+      instructions: instructionsFor(options, principal),
+    })],
+  ]);
+  return { methods, complete, prepareTools: createListPreparer(complete) };
+}
+
+/** What a server object or an revision offers, by whether it tells of changes and makes tasks. */
+export function capabilitiesOf(
+  { tasks, tells }: { readonly tasks: Tasks | undefined; readonly tells: boolean },
+) {
+  const offered = tells ? capabilitiesWithChanges : capabilities;
+  return tasks === undefined
+    ? offered
+    : { ...offered, extensions: { ...offered.extensions, [tasksExtension]: {} } };
+}
+
+/**
+ * What is offered depends on the caller, and a reload may change it. Whoever does not listen (MCP, Subscriptions) asks anew
+ * after this time.
+ */
+const offeredFor = { ttlMs: 60_000, cacheScope: "private" } as const;
+
+export const cacheHints: Readonly<
+  Record<string, { readonly ttlMs: number; readonly cacheScope: "private" }>
+> = {
+  "server/discover": offeredFor,
+  "tools/list": offeredFor,
+  "resources/list": offeredFor,
+  "resources/templates/list": offeredFor,
+  "prompts/list": offeredFor,
+  // of a resource that does not say itself how long it is good for
+  "resources/read": { ttlMs: 0, cacheScope: "private" },
+};
 
 /** A result whose JSON is known already, because it is the same for every call. */
 interface PreparedResult {
@@ -135,16 +184,16 @@ interface PreparedResult {
 }
 
 // the same list is asked for over and over, and is long
-function createListPreparer() {
+function createListPreparer(complete: RevisionMethods["complete"]): RevisionMethods["prepareTools"] {
   const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
-  return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
-    const { items, number, nextCursor } = pageOf("tools", tools, cursor);
+  return (tools, cursor) => {
+    const { number, result } = toolsPage(tools, cursor);
     const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
     const known = pages.get(number);
     if (known !== undefined) return known;
-    const result = { preparedJson: asciiJson(JSON.stringify({ tools: items, ...withCursor(nextCursor) })) };
-    prepared.set(tools, pages.set(number, result));
-    return result;
+    const page = { preparedJson: asciiJson(JSON.stringify(complete(result, "tools/list"))) };
+    prepared.set(tools, pages.set(number, page));
+    return page;
   };
 }
 
@@ -175,86 +224,6 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
     return id;
   }
   return invalidId;
-}
-
-/** What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1), by number. */
-export const messageErrors = {
-  [-32700]: {
-    means: "The body is not JSON in UTF-8, or too complex",
-    remedy: "Send JSON; the message says what is too complex",
-  },
-  [-32600]: {
-    means: "The message is not a request of JSON-RPC 2.0, or its HTTP request is not as expected",
-    remedy: "Correct what the message names; the HTTP status says more",
-  },
-  [-32601]: {
-    means: "There is no such method",
-    remedy: "Use `initialize`, `ping` or a method of tools, resources, prompts or `completion/complete`",
-  },
-} as const satisfies Readonly<Record<number, ErrorMeaning>>;
-
-type MessageErrorNumber = keyof typeof messageErrors;
-
-export const parseError: JsonRpcError & { readonly code: MessageErrorNumber } = {
-  code: -32700,
-  message: "Parse error: the body is not JSON in UTF-8",
-};
-export const invalidRequest: MessageErrorNumber = -32600;
-const methodNotFound: MessageErrorNumber = -32601;
-
-/** Those of section 5.1 where one fits, else Postern's own. */
-export const errorNumbers = {
-  invalid: -32602,
-  not_found: -32602,
-  unauthorized: -32001,
-  rate_limited: -32002,
-  quota_exceeded: -32003,
-  overloaded: -32004,
-  unavailable: -32005,
-  upstream: -32006,
-  timeout: -32007,
-  conflict: -32008,
-  forbidden: -32009,
-  internal: -32603,
-} as const satisfies Readonly<Record<ErrorCode, number>>;
-
-/** The error object of something thrown; what is no AppError becomes a fixed text. */
-export function errorObject(error: unknown): JsonRpcError {
-  if (!(error instanceof AppError)) return { code: errorNumbers.internal, message: "Internal error" };
-  return {
-    code: errorNumbers[error.code],
-    message: error.message,
-    ...defined({ data: error.data }),
-  };
-}
-
-/** Whether a reply says that the caller has used up a limit. */
-export function isOverQuota(reply: JsonRpcReply): boolean {
-  return "error" in reply && reply.error.code === errorNumbers.quota_exceeded;
-}
-
-/** Where a reply says that there was no room for the call, or none left for its caller: after how long it may be tried again. */
-export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
-  if (!("error" in reply)) return undefined;
-  if (reply.error.code !== errorNumbers.overloaded && !isOverQuota(reply)) return undefined;
-  const { data } = reply.error;
-  const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
-    ? data.retryAfterSeconds
-    : undefined;
-  return typeof seconds === "number" ? seconds : 1;
-}
-
-/** Where a reply says that the caller's token lacks a scope: those that the call needs. */
-export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
-  if (!("error" in reply) || reply.error.code !== errorNumbers.forbidden) return undefined;
-  const { data } = reply.error;
-  return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
-    ? data.scopes.map(String)
-    : undefined;
-}
-
-export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {
-  return { jsonrpc: "2.0", id, error };
 }
 
 /** A reply as it goes over the wire. */

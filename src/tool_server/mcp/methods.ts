@@ -1,14 +1,23 @@
+import {
+  type ElicitInputParams,
+  inputRequired,
+  type InputRequiredResult,
+} from "@modelcontextprotocol/server";
+import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
-import type { Principal } from "../../core/principal.ts";
+import { defined } from "../../core/defined.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Changes } from "../changes.ts";
 import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
-import type { CallOptions } from "./answer_call.ts";
+import type { UserQuestion } from "../questions/ask_user.ts";
+import { answerCall, type CallOptions, callTool, callToolAsTask, type McpCall } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
-import { type Page, pageOf } from "./list_pages.ts";
+import { pageOf } from "./list_pages.ts";
+import { taskMethods } from "./task_methods.ts";
+import type { Tasks } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** How the server names itself to MCP clients. */
@@ -32,71 +41,117 @@ export interface McpOptions extends CallOptions {
 /** Values of one completion (MCP, Completion). */
 const maxCompletions = 100;
 
-export function createMethods({ registry, resources, prompts, databaseChoice }: McpOptions) {
-  return {
-    listTools: (cursor: unknown, principal: Principal): Page<ToolDescription> =>
-      pageOf("tools", registry.listTools(principal), cursor),
-    listResources(cursor: unknown, principal: Principal) {
+/** Answers a request. @throws what `errorObject` makes an error of */
+export type Method = (params: Params, caller: CallContext, id: RequestId) => object | Promise<object>;
+
+/**
+ * The methods that every transport has, and those that only a client of 2026-07-28 has where there are tasks. Results are
+ * the method's own, without what a revision adds to each.
+ */
+export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<string, Method> {
+  const { registry, resources, prompts, databaseChoice } = options;
+  const called = (
+    method: McpCall["method"],
+    run: (params: Params, context: CallContext) => object | Promise<object>,
+  ): [string, Method] => [
+    method,
+    (params, caller, id) =>
+      answerCall(
+        options,
+        { method, params, id, signal: caller.signal },
+        caller,
+        async (context) => await run(params, context),
+      ),
+  ];
+  return new Map<string, Method>([
+    ["tools/list", ({ cursor }, { principal }) => toolsPage(registry.listTools(principal), cursor).result],
+    ["tools/call", async (params, caller, id) => {
+      const { client, signal } = caller;
+      const call = { method: "tools/call", params, id, meta: params["_meta"], signal } as const;
+      const result = tasks !== undefined && client?.takesTasks === true &&
+          registry.mayBecomeTask(String(params["name"]))
+        ? await callToolAsTask(options, tasks, { ...call, client }, caller)
+        : await callTool(options, call, caller);
+      if ("taskId" in result) return { resultType: "task", ...result };
+      return result.ask === undefined ? result : inputRequest(result.ask);
+    }],
+    ["resources/list", ({ cursor }, { principal }) => {
       const { items, nextCursor } = pageOf("resources", resources.list(principal), cursor);
-      return { resources: items, ...withCursor(nextCursor) };
-    },
-    listTemplates(cursor: unknown, principal: Principal) {
+      return { resources: items, ...defined({ nextCursor }) };
+    }],
+    ["resources/templates/list", ({ cursor }, { principal }) => {
       const { items, nextCursor } = pageOf("resource templates", resources.templates(principal), cursor);
-      return { resourceTemplates: items, ...withCursor(nextCursor) };
-    },
-    listPrompts(cursor: unknown, principal: Principal) {
+      return { resourceTemplates: items, ...defined({ nextCursor }) };
+    }],
+    ["prompts/list", ({ cursor }, { principal }) => {
       const { items, nextCursor } = pageOf("prompts", prompts.list(principal), cursor);
-      return { prompts: items, ...withCursor(nextCursor) };
-    },
-    async readResource(params: Params, call: CallContext) {
-      return await resources.read(addressIn(params), call);
-    },
-    async getPrompt({ name, arguments: args = {} }: Params, call: CallContext) {
+      return { prompts: items, ...defined({ nextCursor }) };
+    }],
+    called("resources/read", async (params, call) => {
+      const { contents, freshness } = await resources.read(addressIn(params), call);
+      return { contents, ...freshness };
+    }),
+    called("prompts/get", ({ name, arguments: args = {} }, call) => {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
       }
       if (!isMap(args)) {
         throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
       }
-      return await prompts.get(name, args, call);
-    },
-    /** Values for an argument of a prompt or a variable of a resource template that begin with what is there already. */
-    async complete(params: Params, call: CallContext) {
-      const { ref, argument } = params;
-      if (
-        !isMap(argument) || typeof argument["name"] !== "string" || typeof argument["value"] !== "string"
-      ) {
-        throw new AppError(
-          "invalid",
-          "Cannot complete: params.argument must have a name and a value, as strings",
-        );
-      }
-      const { name, value } = argument;
-      const given = givenIn(params["context"]);
-      const values = isMap(ref) && ref["type"] === "ref/prompt" && typeof ref["name"] === "string"
-        ? await prompts.complete(ref["name"], name, value, call, given)
-        : isMap(ref) && ref["type"] === "ref/resource" && typeof ref["uri"] === "string"
-        ? await resources.complete(
-          { uriTemplate: ref["uri"], variable: name, value, given },
-          call,
-        )
-        : noReference();
-      return {
-        completion: {
-          values: values.slice(0, maxCompletions),
-          total: values.length,
-          hasMore: values.length > maxCompletions,
-        },
-      };
-    },
-    /** Those of pgEdge's command line, where there is anything to choose from. */
-    ofDatabases: databaseChoice && {
-      listDatabases: async (_params: Params, { principal }: CallContext) =>
-        await databaseChoice.listDatabases(principal),
-      selectDatabase: async (params: Params, { principal }: CallContext) =>
-        await databaseChoice.selectDatabase(params, principal),
+      return prompts.get(name, args, call);
+    }),
+    called("completion/complete", (params, call) => complete(options, params, call)),
+    ...tasks === undefined
+      ? []
+      : taskMethods(tasks).map(([method, answer]) =>
+        called(method, ({ taskId }, context) => answer(taskId, context))
+      ),
+    ...databaseChoice === undefined ? [] : [
+      called("pgedge/listDatabases", (_params, { principal }) => databaseChoice.listDatabases(principal)),
+      called(
+        "pgedge/selectDatabase",
+        (params, { principal }) => databaseChoice.selectDatabase(params, principal),
+      ),
+    ],
+  ]);
+}
+
+/** A page of the list of tools, and its number. @throws {AppError} `invalid` */
+export function toolsPage(tools: readonly ToolDescription[], cursor: unknown) {
+  const { items, number, nextCursor } = pageOf("tools", tools, cursor);
+  return { number, result: { tools: items, ...defined({ nextCursor }) } };
+}
+
+/** Values for an argument of a prompt or a variable of a resource template that begin with what is there already. */
+async function complete({ prompts, resources }: McpOptions, params: Params, call: CallContext) {
+  const { ref, argument } = params;
+  if (!isMap(argument) || typeof argument["name"] !== "string" || typeof argument["value"] !== "string") {
+    throw new AppError(
+      "invalid",
+      "Cannot complete: params.argument must have a name and a value, as strings",
+    );
+  }
+  const { name, value } = argument;
+  const given = givenIn(params["context"]);
+  const values = isMap(ref) && ref["type"] === "ref/prompt" && typeof ref["name"] === "string"
+    ? await prompts.complete(ref["name"], name, value, call, given)
+    : isMap(ref) && ref["type"] === "ref/resource" && typeof ref["uri"] === "string"
+    ? await resources.complete({ uriTemplate: ref["uri"], variable: name, value, given }, call)
+    : noReference();
+  return {
+    completion: {
+      values: values.slice(0, maxCompletions),
+      total: values.length,
+      hasMore: values.length > maxCompletions,
     },
   };
+}
+
+/** Whoever answers sends the whole call again, so there is no state to carry (MCP, Multi Round-Trip Requests). */
+function inputRequest({ key, message, form }: UserQuestion): InputRequiredResult {
+  // ours is deeply readonly, the SDK's is not
+  const requestedSchema = form as ElicitInputParams["requestedSchema"];
+  return inputRequired({ inputRequests: { [key]: inputRequired.elicit({ message, requestedSchema }) } });
 }
 
 /**
@@ -106,10 +161,6 @@ export function createMethods({ registry, resources, prompts, databaseChoice }: 
 export function addressIn({ uri }: Params): string {
   if (typeof uri === "string") return uri;
   throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
-}
-
-export function withCursor(nextCursor: string | undefined) {
-  return nextCursor === undefined ? {} : { nextCursor };
 }
 
 function noReference(): never {

@@ -1,26 +1,225 @@
-/**
- * The revisions of MCP that bare JSON-RPC answers, the newest first. Those after it need an envelope in each request, which
- * the SDK's transports read: they settle every revision that they know by themselves.
- */
-const bareVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+import {
+  classifyInboundRequest,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  UnsupportedProtocolVersionError,
+} from "@modelcontextprotocol/server";
+import type { RequestId } from "../../calls/calls_under_way.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
+import type { Params } from "./call_report.ts";
+import {
+  errorReply,
+  headerMismatch,
+  invalidRequest,
+  type JsonRpcError,
+  type JsonRpcReply,
+  transportFault,
+} from "./json_rpc_error.ts";
+
+/** The revision whose requests have an envelope. */
+export const currentVersion = "2026-07-28";
+
+/** The revisions before it, the newest first. */
+const olderVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
+
+/** The first revision whose clients know links to resources in results; others refuse the whole result. */
+export const linksSince = "2025-06-18";
 
 /**
- * The revision that `initialize` is answered with over bare JSON-RPC: the one asked for where it is known, else the newest
- * (MCP, Lifecycle, "Version Negotiation").
+ * The revision that `initialize` is answered with: the one asked for where it is known, else the newest (MCP, Lifecycle,
+ * "Version Negotiation").
  */
 export function versionFor(asked: unknown): string {
-  return bareVersions.find((version) => version === asked) ?? bareVersions[0];
+  return olderVersions.find((version) => version === asked) ?? olderVersions[0];
 }
+
+/** How a message over HTTP is to be answered. */
+export type Exchange =
+  /** Bare JSON-RPC, which is the same in all revisions before 2026-07-28. */
+  | { readonly kind: "bare" }
+  /** Of MCP's Streamable HTTP, before 2026-07-28. */
+  | { readonly kind: "older"; readonly takesLinks: boolean }
+  /** Of 2026-07-28, with the request's `params`. */
+  | { readonly kind: "now"; readonly params: Params }
+  /** With 202 and nothing more. */
+  | { readonly kind: "accepted" }
+  | { readonly kind: "refused"; readonly status: 400 | 406; readonly reply: JsonRpcReply };
 
 /**
- * Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC: its client takes event streams,
- * or speaks a revision whose requests have an envelope. What else names a revision is answered as bare JSON-RPC, which
- * is the same in all of them.
+ * Reads off a request's headers and message which revision it speaks (MCP, Streamable HTTP). A client that takes no event
+ * streams and names no revision since 2026-07-28 speaks bare JSON-RPC.
  */
-export function wantsStreamableHttp(headers: Headers): boolean {
-  return (headers.get("accept") ?? "").includes("text/event-stream") ||
-    revisionWithEnvelope.test(headers.get("mcp-protocol-version") ?? "");
+export function exchangeOf(headers: Headers, message: unknown): Exchange {
+  const accept = headers.get("accept") ?? "";
+  const version = headers.get("mcp-protocol-version");
+  const isNow = version !== null && version.trim() >= currentVersion;
+  const takesEvents = accept.includes("text/event-stream");
+  if (!takesEvents && !isNow) return { kind: "bare" };
+  const params = isMap(message) && isMap(message["params"]) ? message["params"] : {};
+  const meta = isMap(params["_meta"]) ? params["_meta"] : undefined;
+  if (
+    isMap(message) && "method" in message &&
+    (isNow || meta !== undefined && PROTOCOL_VERSION_META_KEY in meta)
+  ) {
+    return exchangeOfNow(headers, message, params, meta);
+  }
+  if (Array.isArray(message) && message.some(hasEnvelope)) {
+    const reason = "JSON-RPC batches may not contain requests for protocol revision 2026-07-28 or later";
+    return refused(null, { code: invalidRequest, message: `Bad Request: ${reason}` });
+  }
+  const isInitialize = isMap(message) && message["method"] === "initialize";
+  if (version !== null && !isInitialize && !olderVersions.some((known) => known === version)) {
+    const known = olderVersions.join(", ");
+    return refused(null, {
+      code: transportFault,
+      message: `Bad Request: Unsupported protocol version: ${version} (supported versions: ${known})`,
+    });
+  }
+  if (!accept.includes("application/json")) {
+    const reason = "Not Acceptable: Client must accept both application/json and text/event-stream";
+    return {
+      kind: "refused",
+      status: 406,
+      reply: errorReply(null, { code: transportFault, message: reason }),
+    };
+  }
+  const isResponse = isMap(message) && !("method" in message) && ("result" in message || "error" in message);
+  // who names no revision speaks the one before (MCP 2025-06-18, Protocol Version Header)
+  return isResponse
+    ? { kind: "accepted" }
+    : { kind: "older", takesLinks: version !== null && version >= linksSince };
 }
 
-// 2026-07-28 and later
-const revisionWithEnvelope = /^20(2[6-9]|[3-9]\d)-/;
+function exchangeOfNow(
+  headers: Headers,
+  message: Params,
+  params: Params,
+  meta: Params | undefined,
+): Exchange {
+  const id = typeof message["id"] === "string" || typeof message["id"] === "number" ? message["id"] : null;
+  const named = {
+    httpMethod: "POST",
+    protocolVersionHeader: headers.get("mcp-protocol-version") ?? undefined,
+    mcpMethodHeader: headers.get("mcp-method") ?? undefined,
+    mcpNameHeader: headers.get("mcp-name") ?? undefined,
+  };
+  const version = meta?.[PROTOCOL_VERSION_META_KEY];
+  const isPlain = version === currentVersion && named.protocolVersionHeader === version &&
+    named.mcpMethodHeader === message["method"] && isPlainEnvelope(meta);
+  // the SDK finds each fault that there can be, and takes long for it
+  const read = isPlain
+    ? undefined
+    : classifyInboundRequest({ ...given(named), httpMethod: "POST", body: message });
+  if (read?.kind === "reject") {
+    return refused(id, { code: read.code, message: read.message, data: read.data });
+  }
+  if (!("id" in message)) return { kind: "accepted" };
+  if (version !== currentVersion) {
+    const requested = String(version);
+    const { code, message, data } = new UnsupportedProtocolVersionError({
+      supported: [currentVersion],
+      requested,
+    });
+    return refused(id, { code, message, data });
+  }
+  const mismatch = headerFault(named, String(message["method"]), params);
+  return mismatch === undefined ? { kind: "now", params } : refused(id, mismatch);
+}
+
+/** Whether an envelope is as most are: with nothing in it that may be wrong. */
+function isPlainEnvelope(meta: Params | undefined): boolean {
+  if (meta === undefined) return false;
+  const client = meta[CLIENT_INFO_META_KEY];
+  return isMap(meta[CLIENT_CAPABILITIES_META_KEY]) && !("io.modelcontextprotocol/logLevel" in meta) &&
+    (client === undefined ||
+      (isMap(client) && typeof client["name"] === "string" && typeof client["version"] === "string"));
+}
+
+function given<T extends object>(named: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const present = Object.entries(named).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
+}
+
+/** What the header `Mcp-Name` repeats (SEP-2243, SEP-2663). */
+const namedBy: ReadonlyMap<string, string> = new Map([
+  ["tools/call", "name"],
+  ["prompts/get", "name"],
+  ["resources/read", "uri"],
+  ["tasks/get", "taskId"],
+  ["tasks/update", "taskId"],
+  ["tasks/cancel", "taskId"],
+]);
+
+interface NamedByHeaders {
+  readonly protocolVersionHeader: string | undefined;
+  readonly mcpMethodHeader: string | undefined;
+  readonly mcpNameHeader: string | undefined;
+}
+
+/** What of the headers that proxies route by is missing or says something else than the body (SEP-2243). */
+function headerFault(
+  { protocolVersionHeader, mcpMethodHeader, mcpNameHeader }: NamedByHeaders,
+  method: string,
+  params: Params,
+): JsonRpcError | undefined {
+  if (protocolVersionHeader === undefined) {
+    return mismatch(
+      "(missing)",
+      `the body envelope names protocol version ${currentVersion} but the required MCP-Protocol-Version header is absent`,
+    );
+  }
+  if (mcpMethodHeader === undefined) {
+    return mismatch(
+      "(missing)",
+      `the body names method ${method} but the required Mcp-Method header is absent`,
+    );
+  }
+  const field = namedBy.get(method);
+  if (field === undefined) return undefined;
+  const value = params[field];
+  const inBody = `the body carries params.${field}="${value}"`;
+  if (mcpNameHeader === undefined) {
+    return typeof value === "string"
+      ? mismatch("(missing)", `${inBody} but the required Mcp-Name header is absent`)
+      : undefined;
+  }
+  const name = decodedName(mcpNameHeader);
+  if (name === undefined) {
+    return mismatch(mcpNameHeader, "the Mcp-Name header carries an invalid Base64 sentinel value");
+  }
+  return typeof value !== "string" || name === value
+    ? undefined
+    : mismatch(mcpNameHeader, `${inBody} but the Mcp-Name header names "${name}"`);
+}
+
+function mismatch(header: string, body: string): JsonRpcError {
+  return {
+    code: headerMismatch,
+    message: `Bad Request: the request headers and body disagree: ${body}`,
+    data: { mismatch: { header, body } },
+  };
+}
+
+/** What no header may hold comes as UTF-8 in base64, between two marks (SEP-2243); undefined where that is not base64. */
+function decodedName(header: string): string | undefined {
+  const name = header.trim();
+  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(name) ?? [];
+  if (encoded === undefined) return name;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(
+      Uint8Array.from(atob(encoded), (unit) => unit.charCodeAt(0)),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function hasEnvelope(message: unknown): boolean {
+  const meta = isMap(message) && isMap(message["params"]) ? message["params"]["_meta"] : undefined;
+  return isMap(meta) && PROTOCOL_VERSION_META_KEY in meta;
+}
+
+function refused(id: RequestId, error: JsonRpcError): Exchange {
+  return { kind: "refused", status: 400, reply: errorReply(id, error) };
+}

@@ -1,98 +1,194 @@
-import { type AuthInfo, createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
-import { settlesWithin } from "../../core/async/deadline.ts";
+import { type AuthInfo, CLIENT_CAPABILITIES_META_KEY } from "@modelcontextprotocol/server";
+import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
-import { answerReply } from "../http_replies.ts";
-import type { CallContext } from "../call_context.ts";
-import { callMethods } from "./answer_call.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
+import { answerReply, jsonRpcReply } from "../http_replies.ts";
+import type { CallClient, CallContext } from "../call_context.ts";
+import { callClientOf, member, type ProgressNotification } from "./call_client.ts";
 import { createChangeStreams, type ListenRequest } from "./change_streams.ts";
-import { errorObject, errorReply, type JsonRpcReply, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
+import { createJsonRpc, replyText, type Revision } from "./json_rpc.ts";
+import { errorObject, errorReply, type JsonRpcReply } from "./json_rpc_error.ts";
 import type { McpOptions } from "./methods.ts";
+import { exchangeOf } from "./protocol_version.ts";
 import { createSdkServer } from "./sdk_server.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */
-const refusalWaitMs = 50;
+/** A reply of which nothing is known for so long opens an event stream: what is between may end a silent connection. */
+const silentMs = 15_000;
 
-/** One request, and the reply of its call where that failed. */
-interface Exchange {
-  readonly caller: CallContext;
-  readonly called: PromiseWithResolvers<JsonRpcReply | undefined>;
+type Reply = JsonRpcReply | JsonRpcReply[] | undefined;
+
+/** One request over HTTP whose body was read and parsed. */
+interface ServedRequest {
+  readonly request: Request;
+  readonly message: unknown;
+  /** Its call, by what its client can do. */
+  readonly callFor: (client?: CallClient) => CallContext;
+  /** Whether its caller would be let in now: asked as long as an event stream tells of changes. */
+  readonly isStillAdmitted: () => Promise<boolean>;
+  readonly reply: (reply: JsonRpcReply | JsonRpcReply[], revision: Revision) => Response;
 }
 
-/**
- * MCP's Streamable HTTP transport, in every revision that the official SDK negotiates.
- * @param createServer makes the object that answers one request
- */
+/** `POST /mcp/v1`: bare JSON-RPC, and MCP's Streamable HTTP in every revision. */
 export function createStreamableHttp(
-  options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks },
-  createServer: typeof createSdkServer = createSdkServer,
+  options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks | undefined },
 ) {
-  const { changes, calls, logger } = options;
+  const { changes, calls, logger, tasks } = options;
+  const jsonRpc = createJsonRpc(options);
+  const silence = createSharedDeadline(silentMs);
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
-  const exchanges = new WeakMap<AuthInfo, Exchange>();
-  const serverOf: McpServerFactory = (served) => {
-    const exchange = served.authInfo && exchanges.get(served.authInfo);
-    if (exchange === undefined) throw new Error("the SDK did not pass on the caller that it was given");
-    const isOfNow = served["era"] === "modern";
-    return createServer(options, exchange.caller, {
-      onCalled: exchange.called.resolve,
-      // before 2026-07-28 it would need a session
-      tells: changes !== undefined && isOfNow ? "in a stream" : undefined,
-      tasks: isOfNow ? options.tasks : undefined,
-    });
-  };
-  const handler = createMcpHandler(serverOf, {
-    onerror: (error) => logger.debug("MCP exchange failed", { error }),
+  const callers = new WeakMap<AuthInfo, CallContext>();
+  const streams = changes && createChangeStreams({
+    changes,
+    calls,
+    serverOf({ authInfo }) {
+      const caller = authInfo && callers.get(authInfo);
+      if (caller === undefined) throw new Error("the SDK did not pass on the caller that it was given");
+      return createSdkServer(options, caller, { tells: "in a stream", tasks });
+    },
+    logger,
   });
-  const streams = changes && createChangeStreams({ changes, calls, serverOf, logger });
+
+  async function listen(
+    { request, callFor, isStillAdmitted }: ServedRequest,
+    { listen }: ReturnType<typeof createChangeStreams>,
+    message: ListenRequest["message"],
+  ): Promise<Response> {
+    const caller = callFor();
+    const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
+    callers.set(authInfo, caller);
+    try {
+      return await listen({ request, message, authInfo, caller, isStillAdmitted });
+    } catch (error) {
+      return answerReply(errorReply(message.id, errorObject(error)));
+    }
+  }
+
+  /** Answers with JSON; with an event stream where there is something to tell before the result, or nothing for long. */
+  async function answer(
+    { message, callFor, reply }: ServedRequest,
+    revision: Revision,
+    facts: Omit<Parameters<typeof callClientOf>[0], "notify">,
+  ): Promise<Response> {
+    const stream = createEventStream();
+    const client = callClientOf({ ...facts, notify: stream.tell });
+    const answering = jsonRpc.answer(message, callFor(client), revision);
+    const first = await silence.race(
+      client.notifyProgress === undefined ? answering : Promise.race([answering, stream.told]),
+      toldLater,
+    );
+    if (first !== toldLater) {
+      return first === undefined ? new Response(null, { status: 202 }) : reply(first, revision);
+    }
+    answering.then(stream.end, (error) => {
+      logger.error("A reply could not be made", { error });
+      stream.end(undefined);
+    });
+    return stream.open();
+  }
 
   return {
-    /**
-     * Serves one request whose body was read and parsed already.
-     * @param isStillAdmitted whether its caller would be let in now: asked as long as an event stream tells of changes
-     */
-    async serve(
-      request: Request,
-      body: unknown,
-      caller: CallContext,
-      isStillAdmitted: () => Promise<boolean> = () => Promise.resolve(true),
-    ): Promise<Response> {
-      const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
-      const called = Promise.withResolvers<JsonRpcReply | undefined>();
-      exchanges.set(authInfo, { caller, called });
-      if (streams !== undefined && asksToListen(body)) {
-        try {
-          return await streams.listen({ request, message: body, authInfo, caller, isStillAdmitted });
-        } catch (error) {
-          return answerReply(errorReply(body.id, errorObject(error)));
+    async serve(served: ServedRequest): Promise<Response> {
+      const { request: { headers }, message, callFor, reply } = served;
+      const exchange = exchangeOf(headers, message);
+      switch (exchange.kind) {
+        case "accepted":
+          return new Response(null, { status: 202 });
+        case "refused":
+          return jsonRpcReply(exchange.status, exchange.reply);
+        case "bare": {
+          const answered = await jsonRpc.answer(message, callFor());
+          return answered === undefined ? new Response(null, { status: 202 }) : reply(answered, "older");
+        }
+        case "older": {
+          // an older client has said at its start what it can do, to nobody who is still there
+          const { takesLinks } = exchange;
+          const meta = member(member(message, "params"), "_meta");
+          return await answer(served, "older", {
+            meta,
+            capabilities: undefined,
+            answers: undefined,
+            takesLinks,
+          });
+        }
+        case "now": {
+          if (streams !== undefined && asksToListen(message)) return await listen(served, streams, message);
+          const { _meta: meta, inputResponses } = exchange.params;
+          const capabilities = member(meta, CLIENT_CAPABILITIES_META_KEY);
+          const answers = isMap(inputResponses) ? inputResponses : undefined;
+          return await answer(served, "now", { meta, capabilities, answers, takesLinks: true });
         }
       }
-      const response = await handler.fetch(request, { parsedBody: body, authInfo });
-      if (!isCall(body) || !await settlesWithin(refusalWaitMs, called.promise)) return response;
-      const reply = await called.promise;
-      const hasOwnStatus = reply !== undefined &&
-        (retryAfterSeconds(reply) !== undefined || neededScopes(reply) !== undefined);
-      if (!hasOwnStatus) return response;
-      await response.body?.cancel();
-      return answerReply(reply);
     },
-    /** Ends the exchanges and event streams that are open. */
+    /** Ends the event streams that are open. */
     async close(): Promise<void> {
-      await Promise.all([handler.close(), streams?.close()]);
+      silence.close();
+      await streams?.close();
     },
   };
 }
 
 export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
 
-function isCall(message: unknown): boolean {
-  return typeof message === "object" && message !== null && "method" in message &&
-    callMethods.some((method) => method === message.method);
+const toldLater = Symbol("something is told before the result");
+
+/** An event stream for one reply (MCP, Streamable HTTP), which begins when it is opened. */
+function createEventStream() {
+  const told = Promise.withResolvers<typeof toldLater>();
+  const encoder = new TextEncoder();
+  const waiting: string[] = [];
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let comments: ReturnType<typeof setInterval> | undefined;
+
+  const write = (text: string) =>
+    controller === undefined ? waiting.push(text) : controller.enqueue(encoder.encode(text));
+
+  function stop(): void {
+    clearInterval(comments);
+    controller = undefined;
+  }
+
+  return {
+    /** Resolves once there is something to tell. */
+    told: told.promise,
+    tell(notification: ProgressNotification): void {
+      write(eventText(JSON.stringify({ jsonrpc: "2.0", ...notification })));
+      told.resolve(toldLater);
+    },
+    open(): Response {
+      const body = new ReadableStream<Uint8Array>({
+        start(opened) {
+          controller = opened;
+          for (const text of waiting.length === 0 ? [comment] : waiting) write(text);
+          comments = setInterval(() => write(comment), silentMs);
+        },
+        cancel: stop,
+      });
+      return new Response(body, {
+        headers: {
+          "content-type": "text/event-stream",
+          "cache-control": "no-cache, no-transform",
+          "x-accel-buffering": "no",
+          "x-content-type-options": "nosniff",
+        },
+      });
+    },
+    /** Whoever has gone is told nothing. */
+    end(reply: Reply): void {
+      if (reply !== undefined) write(eventText(replyText(reply)));
+      controller?.close();
+      stop();
+    },
+  };
 }
 
+const comment = ":\n\n";
+
+const eventText = (data: string) => `event: message\ndata: ${data}\n\n`;
+
 function asksToListen(message: unknown): message is ListenRequest["message"] {
-  return typeof message === "object" && message !== null && "method" in message &&
-    message.method === "subscriptions/listen" && "id" in message &&
-    (typeof message.id === "string" || typeof message.id === "number");
+  const id = member(message, "id");
+  return member(message, "method") === "subscriptions/listen" &&
+    (typeof id === "string" || typeof id === "number");
 }

@@ -1,28 +1,18 @@
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  MissingRequiredClientCapabilityError,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
-import type { Principal } from "../../core/principal.ts";
+import { MissingRequiredClientCapabilityError } from "@modelcontextprotocol/server";
+import type { CallContext } from "../call_context.ts";
 import type { McpCall } from "./answer_call.ts";
-import type { Params } from "./call_report.ts";
-import { member } from "./call_client.ts";
-import { errorObject } from "./json_rpc.ts";
+import { errorObject } from "./json_rpc_error.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** MCP Tasks extension (SEP-2663), "Extension Identifier". */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
-/** Whether the client of a request can be answered with a task; it says so in each request. */
-export function takesTasks({ mcpReq }: ServerContext): boolean {
-  const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY);
-  return member(member(capabilities, "extensions"), tasksExtension) !== undefined;
-}
+type TaskAnswer = (taskId: unknown, context: CallContext) => object;
 
 /** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
-export function taskMethods(tasks: Tasks, principal: Principal) {
-  const methods: readonly [McpCall["method"], (taskId: unknown) => object][] = [
-    ["tasks/get", (taskId) => {
+export function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
+  const methods: readonly (readonly [McpCall["method"], TaskAnswer])[] = [
+    ["tasks/get", (taskId, { principal }) => {
       const { view, ended } = tasks.get(principal, taskId);
       switch (ended?.status) {
         case "completed":
@@ -33,24 +23,21 @@ export function taskMethods(tasks: Tasks, principal: Principal) {
           return view;
       }
     }],
-    ["tasks/update", (taskId) => {
+    ["tasks/update", (taskId, { principal }) => {
       tasks.get(principal, taskId);
       return {};
     }],
-    ["tasks/cancel", (taskId) => {
+    ["tasks/cancel", (taskId, { principal }) => {
       tasks.cancel(principal, taskId);
       return {};
     }],
   ];
-  return methods.map(([method, answer]) => ({
-    method,
-    async answer({ taskId }: Params, context: ServerContext): Promise<object> {
-      if (takesTasks(context)) return await answer(taskId);
-      const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
-      throw new MissingRequiredClientCapabilityError(
-        { requiredCapabilities },
-        `Cannot answer ${method}: the request does not declare the extension ${tasksExtension}`,
-      );
-    },
-  }));
+  return methods.map(([method, answer]) => [method, (taskId, context) => {
+    if (context.client?.takesTasks === true) return answer(taskId, context);
+    const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
+    throw new MissingRequiredClientCapabilityError(
+      { requiredCapabilities },
+      `Cannot answer ${method}: the request does not declare the extension ${tasksExtension}`,
+    );
+  }]);
 }

@@ -209,8 +209,7 @@ testWithPostgres("a client of a revision without links to resources gets none", 
       JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_databases" } }),
       { headers: { accept: "application/json, text/event-stream", ...headers } },
     );
-    const data = /^data: (.*)$/m.exec(await response.text())?.[1] ?? "";
-    return JSON.parse(data).result.content.map(({ type }: { type: string }) => type);
+    return (await response.json()).result.content.map(({ type }: { type: string }) => type);
   };
   assert.deepEqual(await contentFor({ "mcp-protocol-version": "2025-06-18" }), ["text", "resource_link"]);
   assert.deepEqual(await contentFor({ "mcp-protocol-version": "2025-03-26" }), ["text"]);

@@ -1,0 +1,123 @@
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { defined } from "../../core/defined.ts";
+import type { RequestId } from "../../calls/calls_under_way.ts";
+import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
+
+export interface JsonRpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export type JsonRpcReply =
+  & { readonly jsonrpc: "2.0"; readonly id: RequestId }
+  & ({ readonly result: unknown } | { readonly error: JsonRpcError });
+
+/** What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, Streamable HTTP), by number. */
+export const messageErrors = {
+  [-32700]: {
+    means: "The body is not JSON in UTF-8, or too complex",
+    remedy: "Send JSON; the message says what is too complex",
+  },
+  [-32600]: {
+    means: "The message is not a request of JSON-RPC 2.0, or its HTTP request is not as expected",
+    remedy: "Correct what the message names; the HTTP status says more",
+  },
+  [-32601]: {
+    means: "There is no such method",
+    remedy: "Use `initialize`, `ping` or a method of tools, resources, prompts or `completion/complete`",
+  },
+  [-32000]: {
+    means: "`MCP-Protocol-Version` names no revision that is spoken, or `Accept` lacks JSON or event streams",
+    remedy: "Name one that the message lists; accept both",
+  },
+  [-32020]: {
+    means:
+      "`MCP-Protocol-Version`, `Mcp-Method` or `Mcp-Name` is missing, or says something else than the body",
+    remedy: "Have the header repeat what the body says; a proxy may have changed it",
+  },
+  [-32021]: {
+    means: "The client does not say that it can do what the method needs",
+    remedy: "Declare the capability that the message names",
+  },
+  [-32022]: {
+    means: "The envelope of the request names no revision that is spoken",
+    remedy: "Name one of `data.supported`",
+  },
+} as const satisfies Readonly<Record<number, ErrorMeaning>>;
+
+type MessageErrorNumber = keyof typeof messageErrors;
+
+export const parseError: JsonRpcError & { readonly code: MessageErrorNumber } = {
+  code: -32700,
+  message: "Parse error: the body is not JSON in UTF-8",
+};
+export const invalidRequest: MessageErrorNumber = -32600;
+export const methodNotFound: MessageErrorNumber = -32601;
+
+/** MCP 2026-07-28: the request does not say that its client can do what the method needs. */
+export const missingCapability: MessageErrorNumber = -32021;
+
+/** MCP 2026-07-28: a header says something else than the body. */
+export const headerMismatch: MessageErrorNumber = -32020;
+
+/** An HTTP request that MCP's transport before 2026-07-28 does not take. */
+export const transportFault: MessageErrorNumber = -32000;
+
+/** Those of section 5.1 where one fits, else Postern's own. */
+export const errorNumbers = {
+  invalid: -32602,
+  not_found: -32602,
+  unauthorized: -32001,
+  rate_limited: -32002,
+  quota_exceeded: -32003,
+  overloaded: -32004,
+  unavailable: -32005,
+  upstream: -32006,
+  timeout: -32007,
+  conflict: -32008,
+  forbidden: -32009,
+  internal: -32603,
+} as const satisfies Readonly<Record<ErrorCode, number>>;
+
+/** The error object of something thrown; what is neither an AppError nor the SDK's own becomes a fixed text. */
+export function errorObject(error: unknown): JsonRpcError {
+  if (error instanceof ProtocolError) {
+    return { code: error.code, message: error.message, ...defined({ data: error.data }) };
+  }
+  if (!(error instanceof AppError)) return { code: errorNumbers.internal, message: "Internal error" };
+  return {
+    code: errorNumbers[error.code],
+    message: error.message,
+    ...defined({ data: error.data }),
+  };
+}
+
+/** Whether a reply says that the caller has used up a limit. */
+export function isOverQuota(reply: JsonRpcReply): boolean {
+  return "error" in reply && reply.error.code === errorNumbers.quota_exceeded;
+}
+
+/** Where a reply says that there was no room for the call, or none left for its caller: after how long it may be tried again. */
+export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
+  if (!("error" in reply)) return undefined;
+  if (reply.error.code !== errorNumbers.overloaded && !isOverQuota(reply)) return undefined;
+  const { data } = reply.error;
+  const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
+    ? data.retryAfterSeconds
+    : undefined;
+  return typeof seconds === "number" ? seconds : 1;
+}
+
+/** Where a reply says that the caller's token lacks a scope: those that the call needs. */
+export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
+  if (!("error" in reply) || reply.error.code !== errorNumbers.forbidden) return undefined;
+  const { data } = reply.error;
+  return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
+    ? data.scopes.map(String)
+    : undefined;
+}
+
+export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {
+  return { jsonrpc: "2.0", id, error };
+}
