@@ -1,56 +1,94 @@
 /**
- * What one call costs the tool server, by kind of call: calls a second of 32 connections over HTTP, CPU of its process,
- * and its memory in the end. Where PEER_SERVER names the executable of pgEdge's MCP server, both are measured in turn on
- * the same PostgreSQL, with as many connections to it. Each figure is the median of five runs.
+ * What one call costs the tool server, by kind of call and by the way that it comes: bare JSON-RPC, and as MCP's clients
+ * send it in 2025-06-18 and 2026-07-28. Calls a second of 32 connections over HTTP, CPU of the process, and its memory in
+ * the end. Where PEER_SERVER names the executable of pgEdge's MCP server, it is measured in turn on the same PostgreSQL,
+ * with as many connections to it. Each figure is the median of five runs; `wrk` sends the load where it is.
  *
  *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] deno task bench:calls [part of a kind]
  */
-import { httpLoad, type LoadRequest } from "./http_load.ts";
+import type { LoadRequest } from "./http_load.ts";
 import { median, printTable, residentBytes } from "./measure.ts";
 import { startPeer } from "./peer.ts";
-import { createMeasuredDatabase, kinds, startToolServer, withCpu } from "./tool_calls.ts";
+import {
+  asClient,
+  createMeasuredDatabase,
+  kinds,
+  type MeasuredServer,
+  startToolServer,
+  withCpu,
+} from "./tool_calls.ts";
+import { wrkLoad } from "./wrk_load.ts";
 
 const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
 const rounds = 5;
 const connections = 32;
-const warmUp = 2_000;
 const wanted = Deno.args[0] ?? "";
 const peerPath = Deno.env.get("PEER_SERVER");
 
 await using database = await createMeasuredDatabase();
 await using ours = await startToolServer({ database });
 await using peer = peerPath === undefined ? undefined : await startPeer(peerPath, database);
-const servers = peer === undefined ? [ours] : [ours, peer];
 
-async function measure(request: LoadRequest): Promise<string[]> {
-  const runs = servers.map((server) => ({ server, perSecond: [] as number[], cpuMs: [] as number[] }));
-  const load = (url: string) => ({ url, requests: [request], connections });
-  for (const { server } of runs) await httpLoad({ ...load(server.url), count: warmUp });
-  for (let round = 0; round < rounds; round++) {
-    for (const { server, perSecond, cpuMs } of runs) {
-      const result = await withCpu(server, () => httpLoad({ ...load(server.url), seconds }));
-      perSecond.push(result.perSecond);
-      cpuMs.push(result.cpuMs);
-    }
-  }
-  return [
-    ...cells(runs.map((run) => median(run.perSecond)), 0),
-    ...cells(runs.map((run) => median(run.cpuMs)), 3),
-  ];
+interface Way {
+  readonly name: string;
+  readonly server: MeasuredServer;
+  readonly send: (request: LoadRequest) => LoadRequest;
 }
 
-/** Ours, and with a peer the peer's and ours of it. */
-function cells(values: readonly number[], digits: number): string[] {
-  const [own = NaN, peers] = values;
-  const texts = values.map((value) => value.toFixed(digits));
-  return peers === undefined ? texts : [...texts, (own / peers).toFixed(2)];
+const ways: readonly Way[] = [
+  { name: "bare JSON-RPC", server: ours, send: (request) => request },
+  { name: "2025-06-18", server: ours, send: (request) => asClient(request, "2025-06-18") },
+  { name: "2026-07-28", server: ours, send: (request) => asClient(request, "2026-07-28") },
+  ...(peer === undefined
+    ? []
+    : [{ name: "peer", server: peer, send: (request: LoadRequest) => asClient(request, "2025-06-18") }]),
+];
+
+async function measure(kind: string, request: LoadRequest): Promise<string[][]> {
+  const runs = ways.map((way) => ({
+    way,
+    perSecond: [] as number[],
+    cpuMs: [] as number[],
+    p99Ms: [] as number[],
+  }));
+  for (let round = -1; round < rounds; round++) {
+    for (const { way: { server, send }, perSecond, cpuMs, p99Ms } of runs) {
+      const load = { url: server.url, request: send(request), connections, seconds };
+      const result = await withCpu(server, () => wrkLoad(load));
+      if (round < 0) continue; // the first is to warm up
+      perSecond.push(result.perSecond);
+      cpuMs.push(result.cpuMs);
+      p99Ms.push(result.p99Ms);
+    }
+  }
+  const bare = median(runs[0]?.perSecond ?? []);
+  return runs.map(({ way, perSecond, cpuMs, p99Ms }) => [
+    kind,
+    way.name,
+    median(perSecond).toFixed(0),
+    (median(perSecond) / bare).toFixed(2),
+    median(cpuMs).toFixed(3),
+    median(p99Ms).toFixed(1),
+  ]);
 }
 
 const rows: string[][] = [];
 for (const [name, request] of Object.entries(kinds)) {
-  if (name.includes(wanted)) rows.push([name, ...await measure(request)]);
+  if (name.includes(wanted)) rows.push(...await measure(name, request));
 }
-const others = peer === undefined ? [] : ["peer", "ratio"];
-printTable([`${connections} connections`, "calls a second", ...others, "CPU a call, ms", ...others], rows);
-const peaks = await Promise.all(servers.map(async ({ pid }) => (await residentBytes(pid)).peak / 2 ** 20));
-printTable(["", "MB", ...others], [["peak of memory", ...cells(peaks, 0)]]);
+printTable(
+  [`${connections} connections`, "way", "calls a second", "of bare", "CPU a call, ms", "p99, ms"],
+  rows,
+);
+for (
+  const { name, server } of peer === undefined
+    ? ways.slice(0, 1)
+    : [ways[0], ways.at(-1)].filter((way) => way !== undefined)
+) {
+  const { now, peak } = await residentBytes(server.pid);
+  printTable(["memory", "MB in the end", "peak"], [[
+    name,
+    (now / 2 ** 20).toFixed(0),
+    (peak / 2 ** 20).toFixed(0),
+  ]]);
+}

@@ -20,6 +20,7 @@ export interface LoadOptions {
 }
 
 export interface LoadResult {
+  readonly count: number;
   readonly perSecond: number;
   /** How long each request took, in milliseconds, the shortest first. */
   readonly times: Float64Array;
@@ -41,7 +42,7 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
     Array.from({ length: connections }, (_, at) => drive({ ...options, requests, at, mayGoOn, lengths })),
   );
   const all = Float64Array.from(times.flat()).sort();
-  return { perSecond: all.length * 1000 / (performance.now() - started), times: all };
+  return { count: all.length, perSecond: all.length * 1000 / (performance.now() - started), times: all };
 }
 
 interface DriveOptions extends Pick<LoadOptions, "url" | "pauseMs"> {

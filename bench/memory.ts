@@ -7,14 +7,22 @@
 import { httpLoad } from "./http_load.ts";
 import { printTable, residentBytes } from "./measure.ts";
 import { startPeer } from "./peer.ts";
-import { answer, createMeasuredDatabase, selectOne, startToolServer, withCpu } from "./tool_calls.ts";
+import {
+  answer,
+  asClient,
+  createMeasuredDatabase,
+  selectOne,
+  startToolServer,
+  withCpu,
+} from "./tool_calls.ts";
 
 const connections = 32;
+const small = asClient(selectOne, "2025-06-18");
 const idleMs = 15_000;
 const stages = [
-  { name: "1,000 calls of SELECT 1", request: selectOne, count: 1_000 },
-  { name: "10,000 of them", request: selectOne, count: 9_000 },
-  { name: "100,000 of them", request: selectOne, count: 90_000 },
+  { name: "1,000 calls of SELECT 1", request: small, count: 1_000 },
+  { name: "10,000 of them", request: small, count: 9_000 },
+  { name: "100,000 of them", request: small, count: 90_000 },
   { name: "1,000 answers of 1,000 rows of 20 columns", request: answer(1000, 20), count: 1_000 },
 ];
 const peerPath = Deno.env.get("PEER_SERVER");

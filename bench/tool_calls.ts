@@ -101,6 +101,28 @@ export function answer(rows: number, width: number): LoadRequest {
 
 export const selectOne = query("SELECT 1", "?column?");
 
+/** The same call as MCP's clients send it: with what they accept, and in 2026-07-28 in an envelope. */
+export function asClient(request: LoadRequest, revision: "2025-06-18" | "2026-07-28"): LoadRequest {
+  const message = JSON.parse(request.body);
+  const headers = {
+    ...request.headers,
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": revision,
+  };
+  if (revision === "2025-06-18") return { ...request, headers };
+  const { method, params } = message;
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": revision,
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return {
+    ...request,
+    headers: { ...headers, "mcp-method": method, ...(params.name && { "mcp-name": params.name }) },
+    body: JSON.stringify({ ...message, params: { ...params, _meta } }),
+  };
+}
+
 /** The calls that are measured beside each other, by name. */
 export const kinds: Readonly<Record<string, LoadRequest>> = {
   "tools/list": call("tools/list", {}, "query_database"),
@@ -110,11 +132,11 @@ export const kinds: Readonly<Record<string, LoadRequest>> = {
 };
 
 /** Runs `load` and tells what it brought, with the CPU time of the server for each of its calls, in milliseconds. */
-export async function withCpu<T extends { readonly times: ArrayLike<number> }>(
+export async function withCpu<T extends { readonly count: number }>(
   { pid }: Pick<MeasuredServer, "pid">,
   load: () => Promise<T>,
 ): Promise<T & { readonly cpuMs: number }> {
   const before = await cpuMs(pid);
   const result = await load();
-  return { ...result, cpuMs: (await cpuMs(pid) - before) / result.times.length };
+  return { ...result, cpuMs: (await cpuMs(pid) - before) / result.count };
 }
