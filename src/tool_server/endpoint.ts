@@ -160,7 +160,7 @@ function createMcpAnswer(options: EndpointOptions) {
     if (loggedIn !== undefined) return await loggedIn;
 
     if (isCancellation(message.value)) {
-      // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
+      // before its revision is looked at: it is the same in all of them
       calls.underWay.cancel(principal, message.value.params?.requestId);
       return new Response(null, { status: 202 });
     }

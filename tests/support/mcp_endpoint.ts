@@ -26,8 +26,18 @@ export function mcpOptions(given: Partial<McpOptions> = {}): McpOptions {
 }
 
 /** The tool server's endpoint without authentication, over HTTP. */
-export function serveMcp({ tasks, ...given }: Partial<McpOptions> & { readonly tasks?: Tasks } = {}) {
-  const options = { ...mcpOptions(given), logger: silentLogger, ...(tasks && { tasks }) };
+export function serveMcp(
+  { tasks, silentMs, ...given }: Partial<McpOptions> & {
+    readonly tasks?: Tasks;
+    readonly silentMs?: number;
+  } = {},
+) {
+  const options = {
+    ...mcpOptions(given),
+    logger: silentLogger,
+    ...(tasks && { tasks }),
+    ...(silentMs !== undefined && { silentMs }),
+  };
   const streamableHttp = createStreamableHttp(options);
   const bodyTimeout = createSharedDeadline(10_000);
   const endpoint = createEndpoint({

@@ -150,7 +150,7 @@ function currentRevision(
   return { methods, complete, prepareTools: createListPreparer(complete) };
 }
 
-/** What a server object or an revision offers, by whether it tells of changes and makes tasks. */
+/** What a server object or a revision offers, by whether it tells of changes and makes tasks. */
 export function capabilitiesOf(
   { tasks, tells }: { readonly tasks: Tasks | undefined; readonly tells: boolean },
 ) {

@@ -15,7 +15,7 @@ import { createSdkServer } from "./sdk_server.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A reply of which nothing is known for so long opens an event stream: what is between may end a silent connection. */
-const silentMs = 15_000;
+const defaultSilentMs = 15_000;
 
 type Reply = JsonRpcReply | JsonRpcReply[] | undefined;
 
@@ -32,9 +32,13 @@ interface ServedRequest {
 
 /** `POST /mcp/v1`: bare JSON-RPC, and MCP's Streamable HTTP in every revision. */
 export function createStreamableHttp(
-  options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks | undefined },
+  options: McpOptions & {
+    readonly logger: Logger;
+    readonly tasks?: Tasks | undefined;
+    readonly silentMs?: number;
+  },
 ) {
-  const { changes, calls, logger, tasks } = options;
+  const { changes, calls, logger, tasks, silentMs = defaultSilentMs } = options;
   const jsonRpc = createJsonRpc(options);
   const silence = createSharedDeadline(silentMs);
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
@@ -71,7 +75,7 @@ export function createStreamableHttp(
     revision: Revision,
     facts: Omit<Parameters<typeof callClientOf>[0], "notify">,
   ): Promise<Response> {
-    const stream = createEventStream();
+    const stream = createEventStream(silentMs);
     const client = callClientOf({ ...facts, notify: stream.tell });
     const answering = jsonRpc.answer(message, callFor(client), revision);
     const first = await silence.race(
@@ -134,9 +138,8 @@ export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
 const toldLater = Symbol("something is told before the result");
 
 /** An event stream for one reply (MCP, Streamable HTTP), which begins when it is opened. */
-function createEventStream() {
+function createEventStream(silentMs: number) {
   const told = Promise.withResolvers<typeof toldLater>();
-  const encoder = new TextEncoder();
   const waiting: string[] = [];
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let comments: ReturnType<typeof setInterval> | undefined;
@@ -183,6 +186,7 @@ function createEventStream() {
   };
 }
 
+const encoder = new TextEncoder();
 const comment = ":\n\n";
 
 const eventText = (data: string) => `event: message\ndata: ${data}\n\n`;
