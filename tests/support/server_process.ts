@@ -1,24 +1,20 @@
 import assert from "node:assert/strict";
+import { v8Flags } from "../../tools/runtime_flags.ts";
 
 /** The program under test: the compiled executable where POSTERN_EXECUTABLE names it, else main.ts under this Deno. */
 const executable = Deno.env.get("POSTERN_EXECUTABLE");
 const root = new URL("../../", import.meta.url);
 
 export function command(args: readonly string[], options: Deno.CommandOptions = {}): Deno.Command {
-  const main = new URL("main.ts", root).pathname;
-  const prefix = executable === undefined ? ["run", "-A", "--no-prompt", main] : [];
-  return new Deno.Command(executable ?? Deno.execPath(), {
-    args: [...prefix, ...args],
-    stdin: "null",
-    ...options,
-  });
+  const line = commandLine(args);
+  return new Deno.Command(line.command, { args: line.args, stdin: "null", ...options });
 }
 
 /** What to spawn and with which arguments, for clients that start the program themselves. */
 export function commandLine(args: readonly string[]): { command: string; args: string[] } {
   const main = new URL("main.ts", root).pathname;
   return executable === undefined
-    ? { command: Deno.execPath(), args: ["run", "-A", "--no-prompt", main, ...args] }
+    ? { command: Deno.execPath(), args: ["run", "-A", "--no-prompt", `--v8-flags=${v8Flags}`, main, ...args] }
     : { command: executable, args: [...args] };
 }
 
