@@ -54,8 +54,8 @@ const rewritings: readonly (readonly [RegExp, string])[] = [
   ),
 ];
 
-/** The version whose bundler is used, whichever version compiles. */
-const bundlerVersion = "2.9.6";
+/** The version whose bundler is used, whichever version compiles, and that runs the npm package. */
+export const bundlerVersion = "2.9.6";
 
 /**
  * Bundles the program into a temporary folder, which goes with the object.

@@ -45,25 +45,18 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
 
   const parts = runtime === undefined ? [] : [runtime];
   let offset = runtime?.length ?? 0;
-  const index: Record<string, PackedFile> = {};
   const included = [...bundle.included];
-  for (const [name, { source, gzip }] of Object.entries(packedFiles)) {
-    const file = await Deno.readFile(source);
-    const bytes = gzip ? gzipSync(file, { level: 9 }) : file;
-    if (runtime === undefined) {
-      // `deno compile` would take a `.wasm` for a module
-      const path = join(bundle.folder, `${name}.bin`);
-      await Deno.writeFile(path, bytes);
-      index[name] = { file: `./${name}.bin`, gzip };
-      included.push(path);
-    } else {
+  if (runtime === undefined) {
+    included.push(...await packBeside(bundle.folder));
+  } else {
+    const index: Record<string, PackedFile> = {};
+    for await (const { name, bytes, gzip } of packedBytes()) {
       index[name] = { offset, length: bytes.length, gzip };
       parts.push(bytes);
       offset += bytes.length;
     }
+    included.push(await writeIndex(bundle.folder, index));
   }
-  const indexFile = join(bundle.folder, "packed_files.json");
-  await Deno.writeTextFile(indexFile, JSON.stringify(index));
   const extended = join(work, "extended");
   await Deno.writeFile(extended, new Blob(parts).stream(), { mode: 0o755 });
 
@@ -71,11 +64,41 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
   for await (const { name } of Deno.readDir(bundle.folder)) await Deno.utime(join(bundle.folder, name), 0, 0);
   // V8's cache would be a file in the temporary folder with a known name, where anybody may put code for others to run
   const options = ["--no-check", "--no-code-cache", ...permissions, `--v8-flags=${v8Flags}`];
-  const includes = [...included, indexFile].flatMap((path) => ["--include", path]);
+  const includes = included.flatMap((path) => ["--include", path]);
   await denoCompile(
     [...options, "--config", join(bundle.folder, "deno.json"), ...includes],
     { main: join(bundle.folder, "main.js"), target, output, ...(runtime && { runtime: extended }) },
   );
+}
+
+/**
+ * Packs the files that nobody needs in memory into a folder, beside the modules that read them.
+ * @returns their paths
+ */
+export async function packBeside(folder: string): Promise<string[]> {
+  const index: Record<string, PackedFile> = {};
+  const paths: string[] = [];
+  for await (const { name, bytes, gzip } of packedBytes()) {
+    // `deno compile` would take a `.wasm` for a module
+    const path = join(folder, `${name}.bin`);
+    await Deno.writeFile(path, bytes);
+    index[name] = { file: `./${name}.bin`, gzip };
+    paths.push(path);
+  }
+  return [...paths, await writeIndex(folder, index)];
+}
+
+async function* packedBytes() {
+  for (const [name, { source, gzip }] of Object.entries(packedFiles)) {
+    const file = await Deno.readFile(source);
+    yield { name, gzip, bytes: gzip ? gzipSync(file, { level: 9 }) : file };
+  }
+}
+
+async function writeIndex(folder: string, index: Readonly<Record<string, PackedFile>>): Promise<string> {
+  const path = join(folder, "packed_files.json");
+  await Deno.writeTextFile(path, JSON.stringify(index));
+  return path;
 }
 
 /** The runtime of `deno compile` for a target; undefined where nothing can stand between it and what it carries. */

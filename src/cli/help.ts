@@ -1,6 +1,6 @@
-import { basename } from "node:path";
 import { listSettings, type Setting as AnySetting } from "../config/schema/settings_table.ts";
 import { type Flag, flagGroups } from "./flags.ts";
+import { ownCommand } from "./own_command.ts";
 
 /** `tools/bundle_program.ts` writes no more of them into the executable. */
 type Setting = Omit<AnySetting, "schema" | "path">;
@@ -42,14 +42,9 @@ export function helpText(): string {
 }
 
 function usage(): string {
-  const name = commandName();
+  const { name } = ownCommand();
   const lines = modes.map(([flags, runs]) => `  ${`${name} ${flags}`.padEnd(name.length + 25)}${runs}\n`);
   return `Usage:\n${lines.join("")}`;
-}
-
-/** What the user called: the executable has another name where it is installed. */
-function commandName(): string {
-  return Deno.build.standalone ? basename(Deno.execPath()).replace(/\.exe$/i, "") : "server";
 }
 
 function flagLines(flag: Flag, settings: ReadonlyMap<string, Setting>): string[] {

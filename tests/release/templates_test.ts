@@ -29,19 +29,22 @@ Deno.test("the formula has the address and the sum of each archive but the one f
   );
 });
 
-Deno.test("server.json has the bundle of each target", () => {
+Deno.test("server.json has the npm package, and the bundle of each target", () => {
   const { text, missing } = fill("mcp/server.json");
   assert.deepEqual(missing, []);
   const server = JSON.parse(text);
   assert.equal(server.name, "io.github.some/postern");
   assert.ok(server.description.length <= 100);
+  const [{ registryType, ...npm }, ...bundles] = server.packages;
+  assert.deepEqual([registryType, npm.identifier, npm.version], ["npm", "postern", "1.2.3"]);
+  assert.equal(JSON.parse(fill("npm/package.json", { deno: "1" }).text).mcpName, server.name);
   for (const [index, target] of releaseTargets.entries()) {
     const name = `${releaseStem("1.2.3", target)}.mcpb`;
-    const { identifier, fileSha256, version } = server.packages[index];
+    const { identifier, fileSha256, version } = bundles[index];
     assert.ok(identifier.endsWith(`/v1.2.3/${name}`), identifier);
     assert.deepEqual([fileSha256, version], [sums.get(name), "1.2.3"]);
   }
-  assert.equal(server.packages.length, releaseTargets.length);
+  assert.equal(bundles.length, releaseTargets.length);
 });
 
 Deno.test("the bundle's manifest names the executable and the platform", () => {

@@ -14,6 +14,7 @@ import { compileProgram } from "../compile_program.ts";
 import { type ArchivedFile, tarGz, zip } from "./archives.ts";
 import { installedFiles } from "./installed_files.ts";
 import { describePackage, lockedPackages, packagesOfFiles } from "./npm_packages.ts";
+import { npmTarball } from "./npm_tarball.ts";
 import { releaseNotes } from "./release_notes.ts";
 import { sbom } from "./sbom.ts";
 import { releaseStem, type ReleaseTarget, releaseTargets } from "./targets.ts";
@@ -48,6 +49,8 @@ await using bundle = await bundleProgram();
 const packages = await readPackages();
 const notices = await thirdPartyNotices(packages, root);
 const installed = await installedFiles({ version, time, notices, root });
+// before the bundle's folder has executables in it
+await write(`postern-${version}.tgz`, await npmTarball({ ...values, bundle, time, notices, root }));
 for (const target of targets) await writeTarget(target);
 await write(
   `postern-${version}.cdx.json`,

@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import { shellWord } from "../../core/text/shell_word.ts";
+import { ownCommand } from "../own_command.ts";
 
 /** What `-init` writes. */
 export interface InitialConfig {
@@ -75,7 +75,7 @@ interface Written {
 
 /** What to do with a configuration that was just written: lines to paste where Postern is to be used. */
 export function pasteLines({ path, http, keepsPassword }: Written): string[] {
-  const { command, args } = programCommand();
+  const [command, ...args] = ownCommand().line;
   const started = [command, ...args, "-config", path];
   if (http !== undefined) {
     const url = `http://${http.replace(/^(?=:)|^0\.0\.0\.0|^\[::\]/, "localhost")}/mcp/v1`;
@@ -113,12 +113,4 @@ export function pasteLines({ path, http, keepsPassword }: Written): string[] {
     "",
     `  claude mcp add postern -- ${started.map(shellWord).join(" ")}`,
   ];
-}
-
-/** How to start this program again, from any folder: the executable, or Deno with the program's own file. */
-function programCommand(): { readonly command: string; readonly args: readonly string[] } {
-  return Deno.build.standalone ? { command: Deno.execPath(), args: [] } : {
-    command: "npx",
-    args: ["-y", `deno@${Deno.version.deno}`, "run", "-A", fileURLToPath(Deno.mainModule)],
-  };
 }

@@ -185,12 +185,13 @@ export function createSharedDeadline(timeoutMs: number): SharedDeadline {
       return new Promise((resolve, reject) => {
         const wait: Wait = { lastTick: ticks + ticksOfWait, expire: () => resolve(late) };
         waits.add(wait);
-        const forget = () => {
+        const settle = <V>(how: (value: V) => void) => (value: V) => {
           waits.delete(wait);
           // V8 keeps what was in a set until the old generation is collected, once the set is in that
           wait.expire = undefined;
+          how(value);
         };
-        work.finally(forget).then(resolve, reject);
+        work.then(settle(resolve), settle(reject));
       });
     },
     close: () => clearInterval(timer),

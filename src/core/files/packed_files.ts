@@ -1,6 +1,6 @@
 import { AppError } from "../app_error.ts";
 
-/** Large files that `tools/compile.ts` packs into the executable and that few runs need. */
+/** Large files that come with the executable and the npm package, packed, and that few runs need. */
 export interface PackedFiles extends Disposable {
   /** @throws {AppError} `internal` where the executable is not what was compiled */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -19,7 +19,7 @@ type PackedFileIndex = Readonly<Record<string, PackedFile>>;
  * where an upgrade puts another executable in this one's place.
  */
 export async function openPackedFiles(): Promise<PackedFiles | undefined> {
-  const index = Deno.build.standalone ? await readIndex() : undefined;
+  const index = await readIndex();
   if (index === undefined) return undefined;
   const executable = await Deno.open(Deno.execPath());
   return {

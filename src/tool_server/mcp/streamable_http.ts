@@ -75,21 +75,23 @@ export function createStreamableHttp(
     revision: Revision,
     facts: Omit<Parameters<typeof callClientOf>[0], "notify">,
   ): Promise<Response> {
-    const stream = createEventStream(silentMs);
-    const client = callClientOf({ ...facts, notify: stream.tell });
+    // most requests need none
+    let opened: ReturnType<typeof createEventStream> | undefined;
+    const stream = () => opened ??= createEventStream(silentMs);
+    const client = callClientOf({ ...facts, notify: (notification) => stream().tell(notification) });
     const answering = jsonRpc.answer(message, callFor(client), revision);
     const first = await silence.race(
-      client.notifyProgress === undefined ? answering : Promise.race([answering, stream.told]),
+      client.notifyProgress === undefined ? answering : Promise.race([answering, stream().told]),
       toldLater,
     );
     if (first !== toldLater) {
       return first === undefined ? new Response(null, { status: 202 }) : reply(first, revision);
     }
-    answering.then(stream.end, (error) => {
+    answering.then(stream().end, (error) => {
       logger.error("A reply could not be made", { error });
-      stream.end(undefined);
+      stream().end(undefined);
     });
-    return stream.open();
+    return stream().open();
   }
 
   return {

@@ -150,8 +150,10 @@ for (const page of ["claude_desktop", "vscode", "cursor"]) {
             }),
           );
         } else {
-          assert.equal(entry.command, "/usr/local/bin/server");
-          const args = (entry.args ?? []).map((each) => each.endsWith(".yaml") ? folder.configFile : each);
+          const [command, ...given] = [entry.command, ...entry.args ?? []];
+          const start = command === "npx" ? given.splice(0, 2) : [];
+          assert.ok(command === "/usr/local/bin/server" || start.join(" ") === "-y postern", command);
+          const args = given.map((each) => each.endsWith(".yaml") ? folder.configFile : each);
           const { hostname, port, username } = new URL(database.url);
           const env = {
             ...entry.env,

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// Starts Postern on the Deno that this package depends on, with what it may do.
+"use strict";
+const { spawn } = require("node:child_process");
+const { join } = require("node:path");
+
+// npm may have been told to run no scripts: this puts Deno's executable where it belongs, once
+const deno = require("deno/install_api.cjs").runInstall();
+const program = join(__dirname, "program");
+const options = [...require("./program/options.json"), "--config", join(program, "deno.json")];
+const child = spawn(deno, ["run", ...options, join(program, "main.js"), ...process.argv.slice(2)], {
+  stdio: "inherit",
+  env: { DENO_TLS_CA_STORE: "system,mozilla", DENO_NO_UPDATE_CHECK: "1", ...process.env },
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  // a terminal sends its own to both
+  process.on(signal, () => signal === "SIGINT" && process.stdin.isTTY || child.kill(signal));
+}
+child.on("error", (error) => {
+  console.error(`Postern cannot start Deno: ${error.message}`);
+  process.exitCode = 1;
+});
+child.on("exit", (code, signal) => {
+  if (signal === null) return process.exit(code);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});

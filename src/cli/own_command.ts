@@ -1,0 +1,22 @@
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** How this program is started: the executable, npm's package, or the sources. */
+interface OwnCommand {
+  /** What help calls it; the executable has another name where it is installed. */
+  readonly name: string;
+  /** Starts it again, from any folder: a command and its arguments. */
+  readonly line: readonly [string, ...string[]];
+}
+
+export function ownCommand(): OwnCommand {
+  if (Deno.build.standalone) {
+    const path = Deno.execPath();
+    return { name: basename(path).replace(/\.exe$/i, ""), line: [path] };
+  }
+  const main = fileURLToPath(Deno.mainModule);
+  // npm's package alone has it in JavaScript
+  return main.endsWith(".js")
+    ? { name: "postern", line: ["npx", "-y", "postern"] }
+    : { name: "server", line: ["npx", "-y", `deno@${Deno.version.deno}`, "run", "-A", main] };
+}

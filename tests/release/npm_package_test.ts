@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { bundleProgram } from "../../tools/bundle_program.ts";
+import { npmTarball } from "../../tools/release/npm_tarball.ts";
+import { assertHas } from "../support/assert_has.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
+
+/** The package, installed from its file as somebody does who has nothing else of ours: the home folder is empty. */
+async function installedPackage() {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = cleanup.use(await temporaryFolder());
+  const file = join(folder.path, "postern.tgz");
+  const home = join(folder.path, "home");
+  const work = join(folder.path, "work");
+  {
+    await using bundle = await bundleProgram();
+    const values = { version: "1.2.3", repository: "https://github.example/some/postern" };
+    const root = new URL("../../", import.meta.url);
+    await Deno.writeFile(file, await npmTarball({ ...values, bundle, root, time: new Date(0), notices: "" }));
+  }
+  for (const path of [home, work]) await Deno.mkdir(path);
+  const options = {
+    cwd: work,
+    env: { HOME: home },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  } as const;
+  const run = async (command: string, ...args: string[]) => {
+    const { code, stdout, stderr } = await new Deno.Command(command, { ...options, args }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    return new TextDecoder().decode(stdout);
+  };
+  await run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", file);
+  const kept = cleanup.move();
+  return {
+    command: join(work, "node_modules", ".bin", "postern"),
+    options,
+    run,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+Deno.test("the npm package starts on the Deno that comes with it, with an empty home folder", async (t) => {
+  await using installed = await installedPackage();
+  const { command, options, run } = installed;
+
+  await t.step("it is called as the package is", async () => {
+    assert.match(await run(command, "-help"), /^Usage:\n {2}postern /m);
+  });
+
+  await t.step("a client over stdio asks the demo's database", async () => {
+    const client = new Client({ name: "test", version: "1" });
+    const { cwd, env } = options;
+    const path = { PATH: Deno.env.get("PATH") ?? "" };
+    await client.connect(
+      new StdioClientTransport({ command, args: ["-demo"], cwd, env: { ...env, ...path }, stderr: "pipe" }),
+    );
+    const { structuredContent } = await client.callTool({
+      name: "query_database",
+      arguments: { query: "SELECT count(*) > 0 FROM products" },
+    });
+    assertHas(structuredContent, { rows: [[true]] });
+    await client.close();
+  });
+
+  await t.step("what ends the launcher ends the server, in its own way", async () => {
+    const args = ["-demo", "-http", "-addr", "127.0.0.1:0"];
+    const child = new Deno.Command(command, { ...options, args, stdin: "piped" }).spawn();
+    let log = "";
+    let url: string | undefined;
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+      log += text;
+      if (url !== undefined) continue;
+      url = /listening on (https?:\/\/[^\s"]+)/.exec(log)?.[1];
+      if (url === undefined) continue;
+      assert.equal((await (await fetch(`${url}/health`)).json()).status, "ok");
+      child.kill("SIGTERM");
+    }
+    assert.equal((await child.status).code, 0, log);
+    await child.stdout.cancel();
+    await child.stdin.abort().catch(() => {});
+    await assert.rejects(fetch(`${url}/health`));
+  });
+});

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { packBeside } from "../compile_program.ts";
+import { type Bundle, bundlerVersion } from "../bundle_program.ts";
+import { permissions, v8FlagsFor } from "../runtime_flags.ts";
+import { type ArchivedFile, tarGz } from "./archives.ts";
+import { fillIn, type ReleaseValues } from "./templates.ts";
+
+/** Of the Deno that the package depends on. */
+const v8Major = 15;
+
+/** What Deno is told; nothing of the machine's own packages and lock files is for this program. */
+const options = [
+  ...permissions,
+  `--v8-flags=${v8FlagsFor(v8Major)}`,
+  ...["--no-check", "--no-lock", "--no-remote", "--no-npm", "--node-modules-dir=none"],
+];
+
+interface NpmTarballOptions extends ReleaseValues {
+  readonly bundle: Bundle;
+  readonly time: Date;
+  /** `THIRD_PARTY_NOTICES.txt`. */
+  readonly notices: string;
+  readonly root: URL;
+}
+
+/**
+ * The package of npm, in the form that `npm pack` has and `npm publish` takes: the bundle, and what starts it from Node.js
+ * on the `deno` package.
+ */
+export async function npmTarball(
+  { bundle, time, notices, root, ...values }: NpmTarballOptions,
+): Promise<Uint8Array> {
+  const more = { deno: bundlerVersion };
+  const files: ArchivedFile[] = [];
+  const add = (path: string, content: string | Uint8Array, isExecutable = false) =>
+    files.push({
+      path: `package/${path}`,
+      bytes: typeof content === "string" ? new TextEncoder().encode(content) : content,
+      isExecutable,
+    });
+  for (const name of ["package.json", "README.md", "postern.cjs"]) {
+    const template = await Deno.readTextFile(new URL(`packaging/npm/${name}`, root));
+    add(name, fillIn(template, values, new Map(), more).text, name === "postern.cjs");
+  }
+  add("LICENSE", await Deno.readTextFile(new URL("LICENSE", root)));
+  add("THIRD_PARTY_NOTICES.txt", notices);
+  add("program/options.json", JSON.stringify(options));
+  await packBeside(bundle.folder);
+  const names = (await Array.fromAsync(Deno.readDir(bundle.folder))).map(({ name }) => name);
+  for (const name of names.sort()) add(`program/${name}`, await Deno.readFile(join(bundle.folder, name)));
+  return await tarGz(files, time);
+}
