@@ -16,6 +16,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   // a terminal sends its own to both
   process.on(signal, () => signal === "SIGINT" && process.stdin.isTTY || child.kill(signal));
 }
+// npx passes no signal on: what ended it is to end the server, too
+const { ppid } = process;
+if (process.env.npm_command === "exec") {
+  setInterval(() => process.ppid === ppid || child.kill("SIGTERM"), 1000).unref();
+}
 child.on("error", (error) => {
   console.error(`Postern cannot start Deno: ${error.message}`);
   process.exitCode = 1;

@@ -66,22 +66,26 @@ Deno.test("the npm package starts on the Deno that comes with it, with an empty 
     await client.close();
   });
 
-  await t.step("what ends the launcher ends the server, in its own way", async () => {
-    const args = ["-demo", "-http", "-addr", "127.0.0.1:0"];
-    const child = new Deno.Command(command, { ...options, args, stdin: "piped" }).spawn();
-    let log = "";
-    let url: string | undefined;
-    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
-      log += text;
-      if (url !== undefined) continue;
-      url = /listening on (https?:\/\/[^\s"]+)/.exec(log)?.[1];
-      if (url === undefined) continue;
-      assert.equal((await (await fetch(`${url}/health`)).json()).status, "ok");
-      child.kill("SIGTERM");
-    }
-    assert.equal((await child.status).code, 0, log);
-    await child.stdout.cancel();
-    await child.stdin.abort().catch(() => {});
-    await assert.rejects(fetch(`${url}/health`));
-  });
+  const npx = ["--offline", "--no-install", "postern"];
+  for (const [what, starter, first] of [["the launcher", command, []], ["npx", "npx", npx]] as const) {
+    await t.step(`what ends ${what} ends the server, in its own way`, async () => {
+      const args = [...first, "-demo", "-http", "-addr", "127.0.0.1:0"];
+      const child = new Deno.Command(starter, { ...options, args, stdin: "piped" }).spawn();
+      let log = "";
+      let url: string | undefined;
+      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+        log += text;
+        if (url !== undefined) continue;
+        url = /listening on (https?:\/\/[^\s"]+)/.exec(log)?.[1];
+        if (url === undefined) continue;
+        assert.equal((await (await fetch(`${url}/health`)).json()).status, "ok");
+        child.kill("SIGTERM");
+      }
+      const { code } = await child.status;
+      if (starter === command) assert.equal(code, 0, log);
+      await child.stdout.cancel();
+      await child.stdin.abort().catch(() => {});
+      await assert.rejects(fetch(`${url}/health`));
+    });
+  }
 });
