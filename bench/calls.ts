@@ -1,14 +1,15 @@
 /**
  * What one call costs the tool server, by kind of call and by the way that it comes: bare JSON-RPC, and as MCP's clients
  * send it in 2025-06-18 and 2026-07-28. Calls a second of 32 connections over HTTP, CPU of the process, and its memory in
- * the end. Where PEER_SERVER names the executable of pgEdge's MCP server, it is measured in turn on the same PostgreSQL,
- * with as many connections to it. Each figure is the median of five runs; `wrk` sends the load where it is.
+ * the end. Where PEER_SERVER names the executable of pgEdge's MCP server, TOOLBOX_SERVER that of MCP Toolbox, they are
+ * measured in turn on the same PostgreSQL, with as many connections to it. Each figure is the median of five runs; `wrk`
+ * sends the load where it is.
  *
- *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] deno task bench:calls [part of a kind]
+ *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] [TOOLBOX_SERVER=…] deno task bench:calls [part of a kind]
  */
 import type { LoadRequest } from "./http_load.ts";
 import { median, printTable, residentBytes } from "./measure.ts";
-import { startPeer } from "./peer.ts";
+import { asToolboxCall, startPeer, startToolbox } from "./peer.ts";
 import {
   asClient,
   createMeasuredDatabase,
@@ -24,10 +25,12 @@ const rounds = 5;
 const connections = 32;
 const wanted = Deno.args[0] ?? "";
 const peerPath = Deno.env.get("PEER_SERVER");
+const toolboxPath = Deno.env.get("TOOLBOX_SERVER");
 
 await using database = await createMeasuredDatabase();
 await using ours = await startToolServer({ database });
 await using peer = peerPath === undefined ? undefined : await startPeer(peerPath, database);
+await using toolbox = toolboxPath === undefined ? undefined : await startToolbox(toolboxPath, database);
 
 interface Way {
   readonly name: string;
@@ -35,13 +38,15 @@ interface Way {
   readonly send: (request: LoadRequest) => LoadRequest;
 }
 
+const older = (request: LoadRequest) => asClient(request, "2025-06-18");
 const ways: readonly Way[] = [
   { name: "bare JSON-RPC", server: ours, send: (request) => request },
-  { name: "2025-06-18", server: ours, send: (request) => asClient(request, "2025-06-18") },
+  { name: "2025-06-18", server: ours, send: older },
   { name: "2026-07-28", server: ours, send: (request) => asClient(request, "2026-07-28") },
-  ...(peer === undefined
+  ...(peer === undefined ? [] : [{ name: "pgEdge's", server: peer, send: older }]),
+  ...(toolbox === undefined
     ? []
-    : [{ name: "peer", server: peer, send: (request: LoadRequest) => asClient(request, "2025-06-18") }]),
+    : [{ name: "Toolbox", server: toolbox, send: (request: LoadRequest) => asToolboxCall(older(request)) }]),
 ];
 
 async function measure(kind: string, request: LoadRequest): Promise<string[][]> {
@@ -80,15 +85,9 @@ printTable(
   [`${connections} connections`, "way", "calls a second", "of bare", "CPU a call, ms", "p99, ms"],
   rows,
 );
-for (
-  const { name, server } of peer === undefined
-    ? ways.slice(0, 1)
-    : [ways[0], ways.at(-1)].filter((way) => way !== undefined)
-) {
-  const { now, peak } = await residentBytes(server.pid);
-  printTable(["memory", "MB in the end", "peak"], [[
-    name,
-    (now / 2 ** 20).toFixed(0),
-    (peak / 2 ** 20).toFixed(0),
-  ]]);
-}
+const servers = new Map(ways.map(({ name, server }) => [server, name]));
+const memory = Array.from(servers, async ([{ pid }, name]) => {
+  const { now, peak } = await residentBytes(pid);
+  return [name, ...[now, peak].map((bytes) => (bytes / 2 ** 20).toFixed(0))];
+});
+printTable(["memory", "MB in the end", "peak"], await Promise.all(memory));
