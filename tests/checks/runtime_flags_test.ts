@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import denoConfig from "../../deno.json" with { type: "json" };
-import { permissions, v8FlagsFor } from "../../tools/runtime_flags.ts";
+import { permissions, v8Flags } from "../../tools/runtime_flags.ts";
 
-// the task names Deno's version: it is not the one that these tests run on
 Deno.test("the task demo runs as the executable does", () => {
   const demo = denoConfig.tasks.demo.split(" ");
   assert.deepEqual(
     demo.slice(demo.indexOf("run") + 1, demo.indexOf("main.ts")),
-    [`--v8-flags=${v8FlagsFor(14)}`, ...permissions],
+    [`--v8-flags=${v8Flags}`, ...permissions],
   );
 });

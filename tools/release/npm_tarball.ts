@@ -1,17 +1,14 @@
 import { join } from "node:path";
 import { packBeside } from "../compile_program.ts";
 import { type Bundle, bundlerVersion } from "../bundle_program.ts";
-import { permissions, v8FlagsFor } from "../runtime_flags.ts";
+import { permissions, v8Flags } from "../runtime_flags.ts";
 import { type ArchivedFile, tarGz } from "./archives.ts";
 import { fillIn, type ReleaseValues } from "./templates.ts";
-
-/** Of the Deno that the package depends on. */
-const v8Major = 15;
 
 /** What Deno is told; nothing of the machine's own packages and lock files is for this program. */
 const options = [
   ...permissions,
-  `--v8-flags=${v8FlagsFor(v8Major)}`,
+  `--v8-flags=${v8Flags}`,
   ...["--no-check", "--no-lock", "--no-remote", "--no-npm", "--node-modules-dir=none"],
 ];
 
