@@ -61,7 +61,16 @@ function test(): Promise<number> {
   if (!Deno.env.has("DENO_V8_FLAGS")) {
     Deno.env.set("DENO_V8_FLAGS", v8Flags);
   }
-  return deno(["test", "-A", "--no-check", "--parallel", `--junit-path=${report}`, ...Deno.args]);
+  return deno([
+    "test",
+    "--config",
+    "tests/deno.json",
+    "-A",
+    "--no-check",
+    "--parallel",
+    `--junit-path=${report}`,
+    ...Deno.args,
+  ]);
 }
 
 /** Runs Deno to its end, and resolves with its exit code. What ends this program ends it first. */
