@@ -22,7 +22,7 @@ if (process.env.npm_command === "exec") {
   setInterval(() => process.ppid === ppid || child.kill("SIGTERM"), 1000).unref();
 }
 child.on("error", (error) => {
-  console.error(`Postern cannot start Deno: ${error.message}`);
+  process.stderr.write(`Postern cannot start Deno: ${error.message}\n`);
   process.exitCode = 1;
 });
 child.on("exit", (code, signal) => {
