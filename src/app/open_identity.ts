@@ -19,6 +19,7 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
+import type { State, StateRecords } from "../state/state.ts";
 import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./open_authorization_server.ts";
 
 /** Everything that tells a server who is calling. */
@@ -47,6 +48,8 @@ export interface OauthOptions extends
 }
 
 interface IdentityOptions {
+  /** Optional: keeps sessions and failed logins; in memory alone without it. */
+  readonly state: State | undefined;
   readonly files: FileWatch;
   /** Optional: none where the process has no authorization server of its own. */
   readonly oauth: OauthOptions | undefined;
@@ -174,6 +177,7 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
   const sessions = opening.use(createSessions({
     lifetimeMs: auth.session_lifetime,
     now: Date.now,
+    kept: options.state?.of(`session ${auth.user_file}`),
     onEnded: ({ id, username }) => tellEnded({ kind: "session", id, username }),
   }));
   const reloadListeners: (() => void)[] = [];
@@ -182,6 +186,8 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
     sessions.reconcile(users);
     reloadListeners.forEach((listener) => listener());
   });
+  // of those that were kept, some may be of accounts that are gone
+  sessions.reconcile(users);
   for (const path of [auth.token_file, auth.user_file]) {
     const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
@@ -191,7 +197,7 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
   }
   const passwords = createPasswordHasher();
   opening.defer(() => passwords.close());
-  const limiter = createLimiter(auth, logger);
+  const limiter = createLimiter(auth, options.state?.of(`failed logins ${auth.user_file}`), logger);
   const login = createLogin({
     users,
     passwords,
@@ -225,10 +231,10 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
   };
 }
 
-function createLimiter(auth: AuthConfig, logger: Logger) {
+function createLimiter(auth: AuthConfig, kept: StateRecords | undefined, logger: Logger) {
   const { rate_limit_max_attempts: maxAttempts, rate_limit_window_minutes: minutes } = auth;
   logger.info(`[AUTH] Rate limiting enabled: ${maxAttempts} failed attempts per ${minutes} minutes per IP`);
-  return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now() });
+  return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now(), kept });
 }
 
 async function openTokens(

@@ -15,6 +15,7 @@ import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageFile } from "../core/quotas/usage_file.ts";
+import { openState, stateFile } from "../state/state.ts";
 import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { refuseEmptyFile } from "./checks/configuration_checks.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
@@ -84,8 +85,12 @@ export async function run(options: RunOptions): Promise<void> {
   using _auditMetrics = audit && watchAudit(metrics, audit);
   using incidents = createIncidentLog(logger, audit);
   const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
+  using state = asks && !demo && config.data_dir !== undefined
+    ? openState({ path: stateFile(config.data_dir), now: Date.now, logger })
+    : undefined;
   await using identities = asks && !demo
     ? (await import("./open_identity.ts")).createIdentities({
+      state,
       oauth: oauthOf(config, rag),
       files,
       audit,
@@ -106,6 +111,7 @@ export async function run(options: RunOptions): Promise<void> {
     audit,
     incidents,
     identities,
+    state,
     logger,
   };
   // before the server listens: without a listener, a signal that comes right then ends the process at once

@@ -11,6 +11,7 @@ import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import type { ApplyConfig, ConfigSource } from "./config_reload.ts";
 import type { OpenDatabases } from "./open_databases.ts";
 import type { Identities, Identity } from "./open_identity.ts";
+import type { State } from "../state/state.ts";
 import type { IncidentLog } from "./telemetry/incident_log.ts";
 import { formatListenAddress } from "../core/address.ts";
 
@@ -45,6 +46,8 @@ export interface Running extends RunOptions {
   readonly incidents: IncidentLog;
   /** Optional: none where no server asks who is calling. */
   readonly identities: Identities | undefined;
+  /** Optional: none where nobody is asked who is calling, or without `data_dir`. */
+  readonly state: State | undefined;
   readonly logger: Logger;
 }
 

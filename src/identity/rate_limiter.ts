@@ -1,4 +1,5 @@
 import { canonicalIpAddress, formatIpv6Block, isInBlocks, parseAddressBlock } from "../core/address.ts";
+import type { StateRecords } from "../state/state.ts";
 
 export interface RateLimiterOptions {
   /** The setting `http.auth.rate_limit_window_minutes` (config/schema/auth.ts). */
@@ -9,6 +10,8 @@ export interface RateLimiterOptions {
   readonly now: () => number;
   /** Addresses that are remembered at most. */
   readonly maxAddresses?: number;
+  /** Optional: keeps failed attempts over restarts, and for other processes; in memory alone without it. */
+  readonly kept?: StateRecords | undefined;
   /** What counts as one address. Optional; the default is `addressGroup`. */
   readonly groupOf?: (address: string) => string;
 }
@@ -29,7 +32,7 @@ type RateLimit =
  * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
  */
 export function createRateLimiter(options: RateLimiterOptions) {
-  const { windowMs, maxAttempts, now, maxAddresses = 250_000, groupOf = addressGroup } = options;
+  const { windowMs, maxAttempts, now, kept, maxAddresses = 250_000, groupOf = addressGroup } = options;
   // an address is in one of the two
   const counting = createFailedAttempts();
   const spent = createFailedAttempts();
@@ -56,6 +59,26 @@ export function createRateLimiter(options: RateLimiterOptions) {
     if (oldest !== undefined) log.delete(oldest.key);
   }
 
+  function remember(key: string, times: Times): void {
+    counting.delete(key);
+    spent.delete(key);
+    makeRoom();
+    (times.length === maxAttempts ? spent : counting).set(key, times);
+  }
+
+  /** Takes in what failed before a restart and at other processes; an attempt is kept by the time of day. */
+  function takeKept(): void {
+    const time = now();
+    const startedAt = Date.now() - time;
+    for (const { id, value } of kept?.all() ?? []) {
+      const failed = Array.isArray(value) ? value.filter((at) => typeof at === "number") : [];
+      const times = failed.map((at) => Math.min(time, at - startedAt)).slice(-maxAttempts);
+      if (times.length > inWindow(id, time).length) remember(id, times);
+    }
+  }
+  takeKept();
+  kept?.onChanged(takeKept);
+
   return {
     /**
      * Whether an address has spent its attempts. Ask before the password is looked at, and once more after: of attempts
@@ -76,10 +99,10 @@ export function createRateLimiter(options: RateLimiterOptions) {
       removeOld(time);
       const key = groupOf(address);
       const times = [...inWindow(key, time), time].slice(-maxAttempts);
-      counting.delete(key);
-      spent.delete(key);
-      makeRoom();
-      (times.length === maxAttempts ? spent : counting).set(key, times);
+      remember(key, times);
+      const startedAt = Date.now() - time;
+      const value = times.map((failedAt) => Math.round(startedAt + failedAt));
+      kept?.keep({ id: key, value, expiresAt: Math.ceil(startedAt + time + windowMs) });
     },
     /** Addresses remembered, some of which may have no attempt in the window any more. */
     get size() {

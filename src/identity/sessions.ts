@@ -4,6 +4,8 @@ import { digestOfHash, isPresented, type PresentedToken } from "./presented_toke
 import { mayStay } from "./users/lockout.ts";
 import type { AccountSource } from "./users/user_directory.ts";
 import { sha256 } from "../core/text/sha256.ts";
+import { isMap } from "../core/yaml/value_tree.ts";
+import type { StateRecord, StateRecords } from "../state/state.ts";
 
 export interface NewSession extends Session {
   /** Standard Base64 of 32 random bytes. Only its hash is kept. */
@@ -12,7 +14,7 @@ export interface NewSession extends Session {
   readonly expiresAt: number;
 }
 
-/** The sessions of users who logged in, several per user, in memory alone. */
+/** The sessions of users who logged in, several per user. */
 export type Sessions = ReturnType<typeof createSessions>;
 
 interface SessionsOptions {
@@ -20,6 +22,8 @@ interface SessionsOptions {
   readonly lifetimeMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Optional: keeps them over restarts, and for other processes; in memory alone without it. */
+  readonly kept?: StateRecords | undefined;
   /** Told of each session that ends, for whatever reason but close(). */
   readonly onEnded?: (session: Session) => void;
   /** Sessions that a user may have at once; a login beyond that ends the oldest. */
@@ -32,16 +36,19 @@ interface OpenSession {
   readonly hash: string;
   readonly digest: Uint8Array;
   readonly expiresAt: number;
+  /** Whether it is kept, so that others may end it. */
+  readonly isKept: boolean;
 }
 
 const sweepEveryMs = 1_000;
 
 export function createSessions(options: SessionsOptions) {
-  const { lifetimeMs, now, onEnded = () => {}, maxPerUser = 1_000 } = options;
+  const { lifetimeMs, now, kept, onEnded = () => {}, maxPerUser = 1_000 } = options;
   // in the order of their start, which is that of their ends, since all live equally long
   const byId = new Map<string, OpenSession>();
   const byHash = new Map<string, OpenSession>();
   const byUser = new Map<string, Set<OpenSession>>();
+  const endedButKept = new Set<string>();
 
   function add(open: OpenSession): void {
     const { id, username } = open.session;
@@ -53,6 +60,7 @@ export function createSessions(options: SessionsOptions) {
   }
   function end(open: OpenSession | undefined): void {
     if (open === undefined || !byId.delete(open.session.id)) return;
+    if (kept?.forget(open.session.id) === false) endedButKept.add(open.session.id);
     byHash.delete(open.hash);
     const { username } = open.session;
     const ofUser = byUser.get(username);
@@ -68,6 +76,21 @@ export function createSessions(options: SessionsOptions) {
       end(open);
     }
   }
+  /** Takes in what is kept, and ends here what was ended elsewhere. */
+  function takeKept(): void {
+    const all = kept?.all();
+    if (all === undefined) return;
+    const records = new Map(all.map((record) => [record.id, record]));
+    for (const id of endedButKept) if (!records.has(id) || kept?.forget(id)) endedButKept.delete(id);
+    for (const [id, open] of [...byId]) if (open.isKept && !records.has(id)) end(open);
+    for (const [id, record] of records) {
+      // all live equally long, also where the setting was another one when they began
+      const open = byId.has(id) || endedButKept.has(id) ? undefined : keptSession(record, now() + lifetimeMs);
+      if (open !== undefined) add(open);
+    }
+  }
+  takeKept();
+  kept?.onChanged(takeKept);
   const sweeper = setInterval(sweep, sweepEveryMs);
   Deno.unrefTimer(sweeper);
   const close = () => clearInterval(sweeper);
@@ -82,7 +105,8 @@ export function createSessions(options: SessionsOptions) {
       const expiresAt = now() + lifetimeMs;
       const since = accountSince === undefined ? {} : { accountSince };
       const session: Session = { id: randomUUID(), username, ...since };
-      add({ session, hash, digest: digestOfHash(hash), expiresAt });
+      add({ session, hash, digest: digestOfHash(hash), expiresAt, isKept: kept !== undefined });
+      kept?.keep({ id: session.id, value: { username, ...since, hash }, expiresAt });
       return { ...session, token, expiresAt };
     },
     /** The session of a token; undefined where none has it or it has expired. */
@@ -113,4 +137,14 @@ export function createSessions(options: SessionsOptions) {
     close,
     [Symbol.dispose]: close,
   };
+}
+
+/** A session that was kept; undefined where the record is none. */
+function keptSession({ id, value, expiresAt }: StateRecord, latestEnd: number): OpenSession | undefined {
+  if (!isMap(value)) return undefined;
+  const { username, hash, accountSince } = value;
+  if (typeof username !== "string" || typeof hash !== "string") return undefined;
+  const session: Session = { id, username, ...(typeof accountSince === "number" && { accountSince }) };
+  const digest = digestOfHash(hash);
+  return { session, hash, digest, expiresAt: Math.min(expiresAt, latestEnd), isKept: true };
 }

@@ -5,6 +5,7 @@ import { keyFile } from "../../identity/authorization_server/cookie_keys.ts";
 import { checkGrantFile, grantFile } from "../../identity/authorization_server/grant_store.ts";
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
+import { checkStateFile, stateFile } from "../../state/state.ts";
 import { checkHistoryFile, historyFile } from "../../tool_server/questions/sqlite_history.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, error, warning } from "./check.ts";
@@ -88,6 +89,9 @@ function serverFiles(config: Config): ServerFile[] {
         await checkAuditFile(trail);
       },
     }]),
+    ...(data_dir === undefined || !(http.enabled && http.auth.enabled || server.auth.enabled)
+      ? []
+      : stateFiles(data_dir)),
     ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
       ? []
       : oauthFiles(http.auth.oauth, data_dir)),
@@ -95,6 +99,11 @@ function serverFiles(config: Config): ServerFile[] {
       ? []
       : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
   ];
+}
+
+function stateFiles(dataDir: string): ServerFile[] {
+  const path = stateFile(dataDir);
+  return [{ what: "sessions and failed logins", path, read: () => checkStateFile(path) }];
 }
 
 function namesNothing({ databases, pipelines }: Config): boolean {

@@ -63,6 +63,7 @@ export async function runToolServer(
     listsDefined: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession: (id) => identity?.endSession(id),
+    chosenDatabases: running.state?.of("chosen database"),
     audit,
     onIncident: incidents.called,
     serverInfo: running.serverInfo,

@@ -45,6 +45,7 @@ import { watchPools } from "../telemetry/watch_pools.ts";
 import { toolsOffByDefault } from "../../tool_server/builtin_kinds.ts";
 import { listDatabases, selectDatabase } from "../../tool_server/tools/databases/database_tools.ts";
 import { forget, logout, usage } from "../../tool_server/tools/caller_tools.ts";
+import type { StateRecords } from "../../state/state.ts";
 import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
 import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
 import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
@@ -75,6 +76,8 @@ interface ToolServerOptions {
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
   readonly endSession: (id: string) => void;
+  /** Optional: keeps which databases callers chose; in memory alone without it. */
+  readonly chosenDatabases: StateRecords | undefined;
   readonly audit: AuditTrail | undefined;
   readonly onIncident: CallsOptions["onIncident"];
   readonly serverInfo: ServerInfo;
@@ -117,6 +120,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const directory = createDatabaseDirectory(
     entries,
     (principal) => builtin.schemaChanges.selected(principal),
+    options.chosenDatabases,
   );
   const changes = createChanges();
   const builtin = createBuiltinResources({ ...options, directory, changes });

@@ -135,7 +135,7 @@ export const configSchema = section({
   metrics: metrics.prefault({}),
   traces: traces.prefault({}),
   data_dir: filePath().optional().describe(
-    "Folder for data that a restart keeps, such as remembered requests",
+    "Folder for data that a restart keeps, such as sessions and remembered requests",
   ),
   custom_definitions_path: filePath().optional().describe(
     "File of your own tools, prompts, resources and verified questions, YAML or JSON",

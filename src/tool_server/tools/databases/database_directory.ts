@@ -5,6 +5,7 @@ import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts"
 import type { Database } from "../../../postgres/database.ts";
 import type { DatabaseOptions } from "../../../postgres/database_options.ts";
 import { didYouMean } from "../../../core/text/near_name.ts";
+import type { StateRecords } from "../../../state/state.ts";
 
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";
@@ -14,18 +15,27 @@ export interface DirectoryEntry extends AccessObject {
 }
 
 const rememberEndedMs = 60_000;
+/** How long a choice is kept of a token or session whose end nobody told. */
+const keepChosenMs = 90 * 24 * 3_600_000;
 /** Of a name that a hint is looked for; a caller may have made it up. */
 const maxNameLength = 100;
 
 /**
  * The databases that each principal may use and the one that they chose. `entries` is looked at in each call.
  * @param onSelect is told of whoever has another current database than before
+ * @param kept keeps choices over restarts, and for other processes. Optional; in memory alone without it
  */
 export function createDatabaseDirectory(
   entries: readonly DirectoryEntry[],
   onSelect: (principal: Principal) => void = () => {},
+  kept?: StateRecords,
 ) {
   const chosen = new Map<string, string>();
+  function takeKept(): void {
+    for (const { id, value } of kept?.all() ?? []) if (typeof value === "string") chosen.set(id, value);
+  }
+  takeKept();
+  kept?.onChanged(takeKept);
   // other calls of the request that ended a session may still be about to start
   const ended = new Set<string>();
 
@@ -83,12 +93,17 @@ export function createDatabaseDirectory(
       const selected = resolve(principal, name);
       const before = resolve(principal, undefined);
       chosen.set(principalKey(principal), name);
+      // without a token a choice is nobody's who could be known again
+      if (principal.kind !== "local") {
+        kept?.keep({ id: principalKey(principal), value: name, expiresAt: Date.now() + keepChosenMs });
+      }
       if (selected !== before) onSelect(principal);
     },
     /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
     end(principal: Principal): void {
       const key = principalKey(principal);
       chosen.delete(key);
+      kept?.forget(key);
       // the id of a session is never used again, that of a token may be
       if (principal.kind !== "session") return;
       ended.add(key);
