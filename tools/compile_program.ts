@@ -20,7 +20,7 @@ const packedFiles = {
   "pglite.wasm": { source: new URL("pglite.wasm", pglite), gzip: true },
   "initdb.wasm": { source: new URL("initdb.wasm", pglite), gzip: true },
   "pglite.data": { source: new URL("pglite.data", pglite), gzip: true },
-  "demo_snapshot.tar.gz": { source: snapshotFile, gzip: true },
+  "demo_snapshot.tar.gz": { source: snapshotFile, gzip: false },
   // read at each start
   "libpg-query.wasm": {
     source: new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),

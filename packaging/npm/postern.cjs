@@ -3,6 +3,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const { join } = require("node:path");
+const { isatty } = require("node:tty");
 
 // npm may have been told to run no scripts: this puts Deno's executable where it belongs, once
 const deno = require("deno/install_api.cjs").runInstall();
@@ -14,7 +15,8 @@ const child = spawn(deno, ["run", ...options, join(program, "main.js"), ...proce
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   // a terminal sends its own to both
-  process.on(signal, () => signal === "SIGINT" && process.stdin.isTTY || child.kill(signal));
+  const isSentToBoth = signal === "SIGINT" && [0, 1, 2].some((descriptor) => isatty(descriptor));
+  process.on(signal, () => isSentToBoth || child.kill(signal));
 }
 // npx passes no signal on: what ended it is to end the server, too
 const { ppid } = process;

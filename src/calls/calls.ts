@@ -100,10 +100,10 @@ export type Calls = ReturnType<typeof createCalls>;
 export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions = {}) {
   const underWay = createCallsUnderWay();
 
-  async function account<Context extends CallContext, Result>(
+  function tell<Context extends CallContext, Result>(
     call: Call<Context, Result>,
     end: CallEnd<Context, Result>,
-  ): Promise<void> {
+  ): CallReport {
     const report = call.report(end);
     const { counted, incident } = report;
     const { context, elapsedMs } = end;
@@ -111,10 +111,17 @@ export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions
     if (counted?.of === "tool") metrics?.toolCalled(counted.name, counted.result, elapsedMs);
     if (counted?.of === "question") metrics?.queryEnded(counted.name, counted.result, elapsedMs);
     if (incident !== undefined) onIncident?.(incident, context, elapsedMs);
-    if (audit === undefined) return;
-    const line = await report.line();
-    if (line === undefined) return;
-    const { principal, address, requestId } = context;
+    return report;
+  }
+
+  async function account<Context extends CallContext, Result>(
+    call: Call<Context, Result>,
+    end: CallEnd<Context, Result>,
+  ): Promise<void> {
+    const report = tell(call, end);
+    const line = audit && await report.line();
+    if (audit === undefined || line === undefined) return;
+    const { context: { principal, address, requestId }, elapsedMs } = end;
     const user = accountOf(principal);
     await audit.recordCall({
       outcome: "ok",
@@ -134,7 +141,12 @@ export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions
      * `overloaded` where no account can be kept of it; {@linkcode CallEnded} where it ends before its turn
      */
     async run<Context extends CallContext, Result>(call: Call<Context, Result>): Promise<Result> {
-      audit?.admit();
+      try {
+        audit?.admit();
+      } catch (thrown) {
+        tell(call, { context: call.contextWith(call.signal), elapsedMs: 0, thrown });
+        throw thrown;
+      }
       const { signal, limit, finish } = underWay.begin(call.principal, call.signal, call.id);
       const context = call.contextWith(signal);
       let startedAt = performance.now();

@@ -10,7 +10,7 @@ import {
 import { demoHandbookSql } from "./demo_handbook.ts";
 import { demoRole, demoShopSql } from "./demo_shop.ts";
 
-/** Where `tools/build_demo_snapshot.ts` writes a database with the handbook, which `tools/compile.ts` packs. */
+/** Where `tools/build_demo_snapshot.ts` writes a database with the handbook, which `tools/compile_program.ts` packs. */
 export const snapshotFile = new URL("../../dist/demo_snapshot.tar.gz", import.meta.url);
 
 /**

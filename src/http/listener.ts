@@ -221,6 +221,8 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
       } catch (error) {
         if (from.isClosed) return;
         logger.debug("A connection could not be accepted", { error });
+        // the client has broken it off while it waited: the others are not to wait for that
+        if (isOfOneConnection(error)) continue;
         open.relieve();
         await sleep(acceptAgainMs);
       }
@@ -310,6 +312,14 @@ interface OpenListener {
   /** Another one is open beside it. */
   isRetiring: boolean;
   isClosed: boolean;
+}
+
+/** Whether an accept() failed for the connection that it took, and not for want of file descriptors or memory. */
+function isOfOneConnection(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "ENOTCONN" || code === "ECONNABORTED" || code === "ECONNRESET" || code === "EPROTO" ||
+    error instanceof Deno.errors.NotConnected || error instanceof Deno.errors.ConnectionAborted ||
+    error instanceof Deno.errors.ConnectionReset;
 }
 
 /** Whether an accept() that has just been called got its connection at once. */

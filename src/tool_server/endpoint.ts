@@ -26,7 +26,7 @@ import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
 import type { CallClient, CallContext } from "./call_context.ts";
 
-interface EndpointOptions extends McpOptions {
+interface EndpointOptions extends Pick<McpOptions, "serverInfo" | "calls"> {
   /** Optional; without it every caller is the local principal. */
   readonly authentication?: Authentication | undefined;
   readonly streamableHttp: StreamableHttp;

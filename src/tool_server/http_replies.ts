@@ -17,7 +17,8 @@ import {
 export const errorStatuses = {
   400: {
     means:
-      "The body is not JSON, not a request of JSON-RPC, or a batch that is too large; or two headers say where it ends",
+      "The body is not JSON, not a request of JSON-RPC, or a batch that is too large; headers contradict it, name no " +
+      "revision that is spoken, or say twice where it ends; or the client lacks what the method needs",
     remedy: "Correct what the error in the body names",
   },
   401: {

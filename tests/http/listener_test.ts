@@ -51,3 +51,36 @@ testWithPrograms(
     assert.equal(brokenOff, 0);
   },
 );
+
+Deno.test("clients that break off before they are accepted hold up nobody", async () => {
+  const { listen } = Deno;
+  let left = 10_000;
+  // as the runtime says of a connection that was reset while it waited
+  const broken = () => Object.assign(new Error("Transport endpoint is not connected"), { code: "ENOTCONN" });
+  Object.defineProperty(Deno, "listen", {
+    ...Object.getOwnPropertyDescriptor(Deno, "listen"),
+    value: (options: Deno.TcpListenOptions) => {
+      const listener = listen(options);
+      const accept = listener.accept.bind(listener);
+      listener.accept = () => left-- > 0 ? Promise.reject(broken()) : accept();
+      return listener;
+    },
+  });
+  try {
+    const listener = startListener({
+      address: { host: "127.0.0.1", port: 0 },
+      handle: () => new Response("here"),
+      logger: silentLogger,
+    });
+    // a pause for each of them would take a quarter of an hour
+    const response = await fetch(listener.url, { signal: AbortSignal.timeout(20_000) });
+    assert.equal(await response.text(), "here");
+    assert.ok(left < 0);
+    await listener.stop(5_000, () => {});
+  } finally {
+    Object.defineProperty(Deno, "listen", {
+      ...Object.getOwnPropertyDescriptor(Deno, "listen"),
+      value: listen,
+    });
+  }
+});

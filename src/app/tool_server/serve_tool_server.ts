@@ -50,10 +50,10 @@ export async function serveToolServer(
   const streamableHttp = createStreamableHttp({ ...toolServer, tracer, logger });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const endpoint = createEndpoint({
-    ...toolServer,
+    serverInfo: toolServer.serverInfo,
+    calls: toolServer.calls,
     authentication,
     streamableHttp,
-    tracer,
     bodyTimeout,
     readiness: createReadiness({
       databases: () => toolServer.entries,

@@ -33,7 +33,7 @@ export const callMethods = [
   "pgedge/selectDatabase",
 ] as const;
 
-/** A call of either transport. */
+/** A call, of any transport. */
 export interface McpCall {
   readonly id: RequestId;
   readonly method: typeof callMethods[number];

@@ -34,7 +34,9 @@ export interface ProgressNotification {
 export function callClientOf(facts: ClientFacts, told = { progress: -Infinity }): CallClient {
   const { meta, capabilities, answers, takesLinks, notify } = facts;
   const progressToken = member(meta, "progressToken");
-  const isAsked = typeof progressToken === "string" || typeof progressToken === "number";
+  // a number that JavaScript cannot hold exactly could not be told as it came
+  const isAsked = typeof progressToken === "string" ||
+    (typeof progressToken === "number" && Math.abs(progressToken) <= Number.MAX_SAFE_INTEGER);
   const extensions = member(capabilities, "extensions");
   return {
     notifyProgress: !isAsked ? undefined : (progress, total, message) => {

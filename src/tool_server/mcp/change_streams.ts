@@ -1,9 +1,4 @@
-import {
-  type AuthInfo,
-  createMcpHandler,
-  type McpServerFactory,
-  type ServerEvent,
-} from "@modelcontextprotocol/server";
+import { createMcpHandler, type McpServerFactory, type ServerEvent } from "@modelcontextprotocol/server";
 import type { Calls } from "../../calls/calls.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
@@ -32,7 +27,6 @@ interface OpenStream {
 export interface ListenRequest {
   readonly request: Request;
   readonly message: { readonly id: RequestId; readonly params?: unknown };
-  readonly authInfo: AuthInfo;
   readonly caller: CallContext;
   readonly isStillAdmitted: () => Promise<boolean>;
 }
@@ -87,7 +81,7 @@ export function createChangeStreams(
 
   return {
     /** @throws {AppError} `overloaded` where there is no room, `invalid` where it asks for too much */
-    async listen({ request, message, authInfo, caller, isStillAdmitted }: ListenRequest): Promise<Response> {
+    async listen({ request, message, caller, isStillAdmitted }: ListenRequest): Promise<Response> {
       const of = callerKey(caller.principal);
       const uris = urisOf(message.params);
       if (uris.length > maxUris || uris.some((uri) => uri.length > maxUriLength)) {
@@ -98,13 +92,13 @@ export function createChangeStreams(
         );
       }
       checkRoom(of);
+      let hasBegun = false;
       // the SDK's handler tells all its streams the same, so each caller has one of its own
       const handler = createMcpHandler(serverOf, {
         bus: {
           publish() {},
           subscribe(listener) {
-            const stream = { of, isStillAdmitted, end: handler.close };
-            const forget = keep(stream);
+            hasBegun = true;
             const unsubscribe = changes.subscribe((change) => listener(eventOf(change)), {
               principal: caller.principal,
               uris,
@@ -122,7 +116,13 @@ export function createChangeStreams(
         },
         onerror: (error) => logger.debug("MCP exchange failed", { error }),
       });
-      return await handler.fetch(request, { parsedBody: message, authInfo });
+      // from now on, so that of many who ask at the same moment no more get in than there is room for
+      const forget = keep({ of, isStillAdmitted, end: handler.close });
+      try {
+        return await handler.fetch(request, { parsedBody: message });
+      } finally {
+        if (!hasBegun) forget();
+      }
     },
 
     async close(): Promise<void> {

@@ -1,6 +1,5 @@
 import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
 import type { RequestId } from "../../calls/calls_under_way.ts";
-import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
@@ -8,8 +7,7 @@ import { viewExtension } from "../view/view_resource.ts";
 import type { Params } from "./call_report.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
-  errorNumbers,
-  errorObject,
+  answerError,
   errorReply,
   invalidRequest,
   type JsonRpcReply,
@@ -57,11 +55,7 @@ export function createJsonRpc(options: McpOptions & { readonly tasks?: Tasks | u
         : complete(await run(params, caller, id), method);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
-      const fault = errorObject(error);
-      if (fault.code === errorNumbers.internal && !(error instanceof AppError)) {
-        caller.logger.error(`Method ${method} failed`, { error });
-      }
-      return errorReply(id, fault);
+      return errorReply(id, answerError(error, method, caller.logger));
     }
   }
 

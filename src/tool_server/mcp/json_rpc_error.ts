@@ -2,6 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { defined } from "../../core/defined.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
 
 export interface JsonRpcError {
   readonly code: number;
@@ -25,10 +26,12 @@ export const messageErrors = {
   },
   [-32601]: {
     means: "There is no such method",
-    remedy: "Use `initialize`, `ping` or a method of tools, resources, prompts or `completion/complete`",
+    remedy:
+      "Use a method of tools, resources, prompts or `completion/complete`, `server/discover`, or before " +
+      "2026-07-28 `initialize` and `ping`",
   },
   [-32000]: {
-    means: "`MCP-Protocol-Version` names no revision that is spoken, or `Accept` lacks JSON or event streams",
+    means: "`MCP-Protocol-Version` names no revision that is spoken, or `Accept` lacks JSON",
     remedy: "Name one that the message lists; accept both",
   },
   [-32020]: {
@@ -91,6 +94,15 @@ export function errorObject(error: unknown): JsonRpcError {
     message: error.message,
     ...defined({ data: error.data }),
   };
+}
+
+/** The same for the answer to a method: what nobody foresaw is told in the log. */
+export function answerError(error: unknown, method: string, logger: Logger): JsonRpcError {
+  const fault = errorObject(error);
+  if (fault.code === errorNumbers.internal && !(error instanceof AppError)) {
+    logger.error(`Method ${method} failed`, { error });
+  }
+  return fault;
 }
 
 /** Whether a reply says that the caller has used up a limit. */

@@ -69,7 +69,7 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       const { client, signal } = caller;
       const call = { method: "tools/call", params, id, meta: params["_meta"], signal } as const;
       const result = tasks !== undefined && client?.takesTasks === true &&
-          registry.mayBecomeTask(String(params["name"]))
+          registry.mayBecomeTask(params["name"])
         ? await callToolAsTask(options, tasks, { ...call, client }, caller)
         : await callTool(options, call, caller);
       if ("taskId" in result) return { resultType: "task", ...result };
@@ -158,9 +158,9 @@ function inputRequest({ key, message, form }: UserQuestion): InputRequiredResult
  * The resource that a request is about.
  * @throws {AppError} `invalid`
  */
-export function addressIn({ uri }: Params): string {
+export function addressIn({ uri }: Params, doing = "read"): string {
   if (typeof uri === "string") return uri;
-  throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
+  throw new AppError("invalid", `Cannot ${doing} a resource: params.uri must be a string`);
 }
 
 function noReference(): never {

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import {
   classifyInboundRequest,
   CLIENT_CAPABILITIES_META_KEY,
@@ -6,6 +7,7 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/server";
 import type { RequestId } from "../../calls/calls_under_way.ts";
+import { defined } from "../../core/defined.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 import type { Params } from "./call_report.ts";
 import {
@@ -40,8 +42,8 @@ export type Exchange =
   | { readonly kind: "bare" }
   /** Of MCP's Streamable HTTP, before 2026-07-28. */
   | { readonly kind: "older"; readonly takesLinks: boolean }
-  /** Of 2026-07-28, with the request's `params`. */
-  | { readonly kind: "now"; readonly params: Params }
+  /** Of 2026-07-28, with the request's `params`; not every client takes event streams. */
+  | { readonly kind: "now"; readonly params: Params; readonly takesEvents: boolean }
   /** With 202 and nothing more. */
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly status: 400 | 406; readonly reply: JsonRpcReply };
@@ -62,7 +64,7 @@ export function exchangeOf(headers: Headers, message: unknown): Exchange {
     isMap(message) && "method" in message &&
     (isNow || meta !== undefined && PROTOCOL_VERSION_META_KEY in meta)
   ) {
-    return exchangeOfNow(headers, message, params, meta);
+    return exchangeOfNow(headers, message, { params, meta, takesEvents });
   }
   if (Array.isArray(message) && message.some(hasEnvelope)) {
     const reason = "JSON-RPC batches may not contain requests for protocol revision 2026-07-28 or later";
@@ -76,7 +78,7 @@ export function exchangeOf(headers: Headers, message: unknown): Exchange {
       message: `Bad Request: Unsupported protocol version: ${version} (supported versions: ${known})`,
     });
   }
-  if (!accept.includes("application/json")) {
+  if (!/application\/(?:json|\*)|\*\/\*/.test(accept)) {
     const reason = "Not Acceptable: Client must accept both application/json and text/event-stream";
     return {
       kind: "refused",
@@ -94,12 +96,14 @@ export function exchangeOf(headers: Headers, message: unknown): Exchange {
 function exchangeOfNow(
   headers: Headers,
   message: Params,
-  params: Params,
-  meta: Params | undefined,
+  { params, meta, takesEvents }: {
+    readonly params: Params;
+    readonly meta: Params | undefined;
+    readonly takesEvents: boolean;
+  },
 ): Exchange {
   const id = typeof message["id"] === "string" || typeof message["id"] === "number" ? message["id"] : null;
   const named = {
-    httpMethod: "POST",
     protocolVersionHeader: headers.get("mcp-protocol-version") ?? undefined,
     mcpMethodHeader: headers.get("mcp-method") ?? undefined,
     mcpNameHeader: headers.get("mcp-name") ?? undefined,
@@ -110,7 +114,7 @@ function exchangeOfNow(
   // the SDK finds each fault that there can be, and takes long for it
   const read = isPlain
     ? undefined
-    : classifyInboundRequest({ ...given(named), httpMethod: "POST", body: message });
+    : classifyInboundRequest({ ...defined(named), httpMethod: "POST", body: message });
   if (read?.kind === "reject") {
     return refused(id, { code: read.code, message: read.message, data: read.data });
   }
@@ -124,7 +128,7 @@ function exchangeOfNow(
     return refused(id, { code, message, data });
   }
   const mismatch = headerFault(named, String(message["method"]), params);
-  return mismatch === undefined ? { kind: "now", params } : refused(id, mismatch);
+  return mismatch === undefined ? { kind: "now", params, takesEvents } : refused(id, mismatch);
 }
 
 /** Whether an envelope is as most are: with nothing in it that may be wrong. */
@@ -134,11 +138,6 @@ function isPlainEnvelope(meta: Params | undefined): boolean {
   return isMap(meta[CLIENT_CAPABILITIES_META_KEY]) && !("io.modelcontextprotocol/logLevel" in meta) &&
     (client === undefined ||
       (isMap(client) && typeof client["name"] === "string" && typeof client["version"] === "string"));
-}
-
-function given<T extends object>(named: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  const present = Object.entries(named).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }
 
 /** What the header `Mcp-Name` repeats (SEP-2243, SEP-2663). */
@@ -178,17 +177,18 @@ function headerFault(
   const field = namedBy.get(method);
   if (field === undefined) return undefined;
   const value = params[field];
-  const inBody = `the body carries params.${field}="${value}"`;
+  // what is no string is refused by the method
+  const inBody = typeof value === "string" ? `the body carries params.${field}="${value}"` : undefined;
   if (mcpNameHeader === undefined) {
-    return typeof value === "string"
-      ? mismatch("(missing)", `${inBody} but the required Mcp-Name header is absent`)
-      : undefined;
+    return inBody === undefined
+      ? undefined
+      : mismatch("(missing)", `${inBody} but the required Mcp-Name header is absent`);
   }
   const name = decodedName(mcpNameHeader);
   if (name === undefined) {
     return mismatch(mcpNameHeader, "the Mcp-Name header carries an invalid Base64 sentinel value");
   }
-  return typeof value !== "string" || name === value
+  return inBody === undefined || name === value
     ? undefined
     : mismatch(mcpNameHeader, `${inBody} but the Mcp-Name header names "${name}"`);
 }
@@ -206,10 +206,11 @@ function decodedName(header: string): string | undefined {
   const name = header.trim();
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(name) ?? [];
   if (encoded === undefined) return name;
+  const bytes = Buffer.from(encoded, "base64");
+  // as only one text is written, or a proxy could read another
+  if (bytes.toString("base64") !== encoded) return undefined;
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(
-      Uint8Array.from(atob(encoded), (unit) => unit.charCodeAt(0)),
-    );
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
   }

@@ -7,20 +7,20 @@ import type { Params } from "./call_report.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
 import { instructionsFor } from "./instructions.ts";
 import { cacheHints, capabilitiesOf } from "./json_rpc.ts";
-import { errorObject } from "./json_rpc_error.ts";
+import { answerError } from "./json_rpc_error.ts";
 import { addressIn, createMethods, type McpOptions } from "./methods.ts";
 import type { Tasks } from "./tasks.ts";
 
 interface SdkServerOptions {
   /** How the client can be told of changes. Optional: without it, not at all. */
-  readonly tells?: "in a stream" | ConnectionChanges | undefined;
+  readonly tells?: ConnectionChanges | undefined;
   /** Optional: none where no call becomes one: they are for clients of revision 2026-07-28. */
   readonly tasks?: Tasks | undefined;
 }
 
 /**
- * One MCP server object of the official SDK, serving the registries to one caller, whose signal aborts once they are gone:
- * over a connection, and for the streams that tell of changes.
+ * One MCP server object of the official SDK, serving the registries to the one caller of a connection, whose signal aborts
+ * once they are gone.
  */
 export function createSdkServer(
   options: McpOptions,
@@ -44,7 +44,7 @@ export function createSdkServer(
       try {
         return { ...await handle(params, context) };
       } catch (thrown) {
-        const { code, message, data } = errorObject(thrown);
+        const { code, message, data } = answerError(thrown, method, caller.logger);
         throw new ProtocolError(code, message, data);
       }
     });
@@ -60,14 +60,14 @@ export function createSdkServer(
       return await handle({ ...params, _meta }, withSignal(caller, untilGone, caller.span, client), id);
     });
   }
-  if (typeof tells === "object") {
+  if (tells !== undefined) {
     // before 2026-07-28, over a connection
     answer("resources/subscribe", (params) => {
-      tells.subscribe(addressIn(params));
+      tells.subscribe(addressIn(params, "subscribe to"));
       return {};
     });
     answer("resources/unsubscribe", (params) => {
-      tells.unsubscribe(addressIn(params));
+      tells.unsubscribe(addressIn(params, "unsubscribe from"));
       return {};
     });
   }

@@ -1,17 +1,15 @@
-import { type AuthInfo, CLIENT_CAPABILITIES_META_KEY } from "@modelcontextprotocol/server";
+import { CLIENT_CAPABILITIES_META_KEY, Server } from "@modelcontextprotocol/server";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import { principalKey } from "../../core/principal.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 import { answerReply, jsonRpcReply } from "../http_replies.ts";
 import type { CallClient, CallContext } from "../call_context.ts";
 import { callClientOf, member, type ProgressNotification } from "./call_client.ts";
 import { createChangeStreams, type ListenRequest } from "./change_streams.ts";
-import { createJsonRpc, replyText, type Revision } from "./json_rpc.ts";
+import { capabilitiesOf, createJsonRpc, replyText, type Revision } from "./json_rpc.ts";
 import { errorObject, errorReply, type JsonRpcReply } from "./json_rpc_error.ts";
 import type { McpOptions } from "./methods.ts";
 import { exchangeOf } from "./protocol_version.ts";
-import { createSdkServer } from "./sdk_server.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A reply of which nothing is known for so long opens an event stream: what is between may end a silent connection. */
@@ -41,29 +39,22 @@ export function createStreamableHttp(
   const { changes, calls, logger, tasks, silentMs = defaultSilentMs } = options;
   const jsonRpc = createJsonRpc(options);
   const silence = createSharedDeadline(silentMs);
-  // the SDK carries the object through to the factory as it is; what is in it is of no use to us
-  const callers = new WeakMap<AuthInfo, CallContext>();
   const streams = changes && createChangeStreams({
     changes,
     calls,
-    serverOf({ authInfo }) {
-      const caller = authInfo && callers.get(authInfo);
-      if (caller === undefined) throw new Error("the SDK did not pass on the caller that it was given");
-      return createSdkServer(options, caller, { tells: "in a stream", tasks });
-    },
+    // it is asked what it offers, and nothing else
+    serverOf: () =>
+      new Server({ ...options.serverInfo }, { capabilities: capabilitiesOf({ tasks, tells: true }) }),
     logger,
   });
 
   async function listen(
     { request, callFor, isStillAdmitted }: ServedRequest,
-    { listen }: ReturnType<typeof createChangeStreams>,
+    streams: ReturnType<typeof createChangeStreams>,
     message: ListenRequest["message"],
   ): Promise<Response> {
-    const caller = callFor();
-    const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
-    callers.set(authInfo, caller);
     try {
-      return await listen({ request, message, authInfo, caller, isStillAdmitted });
+      return await streams.listen({ request, message, caller: callFor(), isStillAdmitted });
     } catch (error) {
       return answerReply(errorReply(message.id, errorObject(error)));
     }
@@ -73,8 +64,14 @@ export function createStreamableHttp(
   async function answer(
     { message, callFor, reply }: ServedRequest,
     revision: Revision,
-    facts: Omit<Parameters<typeof callClientOf>[0], "notify">,
+    { takesEvents, ...facts }: Omit<Parameters<typeof callClientOf>[0], "notify"> & {
+      readonly takesEvents: boolean;
+    },
   ): Promise<Response> {
+    if (!takesEvents) {
+      const client = callClientOf({ ...facts, meta: undefined, notify() {} });
+      return answered(await jsonRpc.answer(message, callFor(client), revision), revision, reply);
+    }
     // most requests need none
     let opened: ReturnType<typeof createEventStream> | undefined;
     const stream = () => opened ??= createEventStream(silentMs);
@@ -82,11 +79,9 @@ export function createStreamableHttp(
     const answering = jsonRpc.answer(message, callFor(client), revision);
     const first = await silence.race(
       client.notifyProgress === undefined ? answering : Promise.race([answering, stream().told]),
-      toldLater,
+      opensStream,
     );
-    if (first !== toldLater) {
-      return first === undefined ? new Response(null, { status: 202 }) : reply(first, revision);
-    }
+    if (first !== opensStream) return answered(first, revision, reply);
     answering.then(stream().end, (error) => {
       logger.error("A reply could not be made", { error });
       stream().end(undefined);
@@ -103,10 +98,8 @@ export function createStreamableHttp(
           return new Response(null, { status: 202 });
         case "refused":
           return jsonRpcReply(exchange.status, exchange.reply);
-        case "bare": {
-          const answered = await jsonRpc.answer(message, callFor());
-          return answered === undefined ? new Response(null, { status: 202 }) : reply(answered, "older");
-        }
+        case "bare":
+          return answered(await jsonRpc.answer(message, callFor()), "older", reply);
         case "older": {
           // an older client has said at its start what it can do, to nobody who is still there
           const { takesLinks } = exchange;
@@ -116,6 +109,7 @@ export function createStreamableHttp(
             capabilities: undefined,
             answers: undefined,
             takesLinks,
+            takesEvents: true,
           });
         }
         case "now": {
@@ -123,7 +117,8 @@ export function createStreamableHttp(
           const { _meta: meta, inputResponses } = exchange.params;
           const capabilities = member(meta, CLIENT_CAPABILITIES_META_KEY);
           const answers = isMap(inputResponses) ? inputResponses : undefined;
-          return await answer(served, "now", { meta, capabilities, answers, takesLinks: true });
+          const { takesEvents } = exchange;
+          return await answer(served, "now", { meta, capabilities, answers, takesLinks: true, takesEvents });
         }
       }
     },
@@ -137,21 +132,30 @@ export function createStreamableHttp(
 
 export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
 
-const toldLater = Symbol("something is told before the result");
+/** Nobody waits for the answer to a notification. */
+function answered(made: Reply, revision: Revision, reply: ServedRequest["reply"]): Response {
+  return made === undefined ? new Response(null, { status: 202 }) : reply(made, revision);
+}
+
+const opensStream = Symbol("something is told before the result, or nothing for long");
 
 /** An event stream for one reply (MCP, Streamable HTTP), which begins when it is opened. */
 function createEventStream(silentMs: number) {
-  const told = Promise.withResolvers<typeof toldLater>();
+  const told = Promise.withResolvers<typeof opensStream>();
   const waiting: string[] = [];
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let comments: ReturnType<typeof setInterval> | undefined;
+  let hasEnded = false;
 
-  const write = (text: string) =>
-    controller === undefined ? waiting.push(text) : controller.enqueue(encoder.encode(text));
+  function write(text: string): void {
+    if (hasEnded) return;
+    if (controller === undefined) waiting.push(text);
+    else controller.enqueue(encoder.encode(text));
+  }
 
   function stop(): void {
     clearInterval(comments);
-    controller = undefined;
+    hasEnded = true;
   }
 
   return {
@@ -159,7 +163,7 @@ function createEventStream(silentMs: number) {
     told: told.promise,
     tell(notification: ProgressNotification): void {
       write(eventText(JSON.stringify({ jsonrpc: "2.0", ...notification })));
-      told.resolve(toldLater);
+      told.resolve(opensStream);
     },
     open(): Response {
       const body = new ReadableStream<Uint8Array>({
@@ -182,7 +186,7 @@ function createEventStream(silentMs: number) {
     /** Whoever has gone is told nothing. */
     end(reply: Reply): void {
       if (reply !== undefined) write(eventText(replyText(reply)));
-      controller?.close();
+      if (!hasEnded) controller?.close();
       stop();
     },
   };

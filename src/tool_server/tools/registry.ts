@@ -24,7 +24,7 @@ export interface Registry {
   /** Those that a principal may know of, but for those that clients find by `find_tools` alone. */
   listTools(principal: Principal): readonly ToolDescription[];
   /** Whether a call of the tool may be answered with a task's handle; false where there is no such tool. */
-  mayBecomeTask(name: string): boolean;
+  mayBecomeTask(name: unknown): boolean;
   /** Whether there is such a tool for a principal, who may lack a scope for it. */
   isKnown(name: unknown, principal: Principal): boolean;
   /**
@@ -125,7 +125,8 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
       return listsDefined && shownText(before) !== shownText(offered.defined);
     },
 
-    mayBecomeTask: (name) => offered.byName.get(name)?.tool.mayBecomeTask === true,
+    mayBecomeTask: (name) =>
+      typeof name === "string" && offered.byName.get(name)?.tool.mayBecomeTask === true,
 
     isKnown: (name, principal) =>
       typeof name === "string" && accessOf(offered.byName.get(name), principal).kind !== "hidden",

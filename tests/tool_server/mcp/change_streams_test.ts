@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { Server } from "@modelcontextprotocol/server";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { type Changes, createChanges } from "../../../src/tool_server/changes.ts";
 import { createChangeStreams } from "../../../src/tool_server/mcp/change_streams.ts";
 import { createCalls } from "../../../src/calls/calls.ts";
-import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
-import { mcpOptions, plainCall, serveMcp } from "../../support/mcp_endpoint.ts";
+import { capabilitiesOf } from "../../../src/tool_server/mcp/json_rpc.ts";
+import { plainCall, serveMcp } from "../../support/mcp_endpoint.ts";
 import { askMcp, envelope, messagesOf, postMcp } from "../../support/mcp_request.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
@@ -157,6 +158,25 @@ Deno.test("what a client may listen to is what the server says that it can", asy
   }
 });
 
+Deno.test("of streams that a caller asks for at the same moment, no more open than there is room for", async () => {
+  await using served = serveMcp({ changes: createChanges() });
+  const ask = (_: unknown, id: number) =>
+    postMcp(served.url, "modern", "subscriptions/listen", { notifications: everything }, { id });
+  const responses = await Promise.all(Array.from({ length: 40 }, ask));
+  const statuses = responses.map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 20);
+  assert.equal(statuses.filter((status) => status === 503).length, 20);
+  for (const { body } of responses) await body?.cancel();
+  // what was refused, and what has ended, takes no place
+  await waitUntil("there is room again", async () => {
+    const response = await postMcp(served.url, "modern", "subscriptions/listen", {
+      notifications: everything,
+    });
+    await response.body?.cancel();
+    return response.status === 200;
+  });
+});
+
 /** Whose stream cannot be checked. */
 const unchecked: Principal = { kind: "token", id: "unchecked" };
 
@@ -167,7 +187,10 @@ function openStreams(changes: Changes) {
   const streams = createChangeStreams({
     changes,
     calls,
-    serverOf: () => createSdkServer(mcpOptions({ changes }), plainCall(), { tells: "in a stream" }),
+    serverOf: () =>
+      new Server({ name: "test", version: "1" }, {
+        capabilities: capabilitiesOf({ tasks: undefined, tells: true }),
+      }),
     logger: silentLogger,
     checkEveryMs: 10,
   });
@@ -192,7 +215,6 @@ function openStreams(changes: Changes) {
     const response = await streams.listen({
       request,
       message,
-      authInfo: { token: "", clientId: "", scopes: [] },
       caller: plainCall(principal),
       isStillAdmitted: () =>
         principal === unchecked

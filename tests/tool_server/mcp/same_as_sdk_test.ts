@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createChanges } from "../../../src/tool_server/changes.ts";
+import { createConnectionChanges } from "../../../src/tool_server/mcp/connection_changes.ts";
 import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
 import { createTasks } from "../../../src/tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
@@ -317,7 +318,7 @@ Deno.test("HTTP requests are answered as the official SDK's own handler answers 
   const handler = createMcpHandler((served) => {
     const isNow = served["era"] === "modern";
     return createSdkServer(options, plainCall(), {
-      tells: isNow ? "in a stream" : undefined,
+      tells: isNow ? createConnectionChanges(createChanges(), { kind: "local" }) : undefined,
       tasks: isNow ? options.tasks : undefined,
     });
   });
