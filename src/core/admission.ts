@@ -246,7 +246,7 @@ export function createAdmission<T extends WaitingCall>(
         call.reject(overloaded(`it has waited ${secondsOf(maxWaitMs)} s for ${awaited}`, maxWaitMs));
       }
       watch();
-    }, first.since + maxWaitMs - now());
+    }, Math.max(0, first.since + maxWaitMs - now()));
     // it alone does not keep the process alive
     Deno.unrefTimer(timer);
   }

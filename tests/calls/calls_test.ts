@@ -4,6 +4,7 @@ import { type Call, type CallContext, type CallIncident, createCalls } from "../
 import { AppError } from "../../src/core/app_error.ts";
 import { CallEnded } from "../../src/core/async/abort.ts";
 import { silentLogger } from "../../src/core/logger.ts";
+import type { Span } from "../../src/core/tracing.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createQuotas } from "../../src/core/quotas/quotas.ts";
 import { recordCalls } from "../support/recorded_calls.ts";
@@ -132,4 +133,29 @@ Deno.test("an operator hears of an incident, with who called", async () => {
     callOf(() => Promise.resolve("done"), { report: () => ({ incident, line: () => undefined }) }),
   );
   assert.deepEqual(heard, [["work", "timeout", principal]]);
+});
+
+Deno.test("a call that the audit trail has no room for ends its span, and is counted", async () => {
+  const counted: string[] = [];
+  const ended: unknown[] = [];
+  const full = new AppError("overloaded", "full");
+  const calls = createCalls({
+    audit: {
+      admit() {
+        throw full;
+      },
+      recordCall: () => assert.fail("it has no line"),
+    },
+    metrics: { toolCalled: (name, result) => void counted.push(`${name} ${result}`), queryEnded: () => {} },
+  });
+  const span: Span = {
+    traceId: "t",
+    traceparent: "p",
+    begin: () => span,
+    set() {},
+    setText() {},
+    end: (error) => void ended.push(error),
+  };
+  await assert.rejects(calls.run(callOf(() => assert.fail("it ran"), { span })), full);
+  assert.deepEqual([counted, ended], [["work error"], ["overloaded"]]);
 });

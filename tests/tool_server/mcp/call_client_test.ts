@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
+import { silentLogger } from "../../../src/core/logger.ts";
 import type { CallClient } from "../../../src/tool_server/call_context.ts";
 import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
+import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { mcpOptions, plainCall, plainTool, serveMcp } from "../../support/mcp_endpoint.ts";
 
@@ -134,4 +136,17 @@ Deno.test("what a user answered comes with the call that is made again", async (
   });
   assert.equal((await response.json()).error, undefined);
   assert.deepEqual(seen[0]?.answers, { q: answer });
+});
+
+Deno.test("on a connection what nobody foresaw is told in the log, and not to the client", async () => {
+  const errors: unknown[][] = [];
+  const logger = { ...silentLogger, error: (...told: unknown[]) => void errors.push(told) };
+  const prompts = { ...createPromptRegistry(), get: () => Promise.reject(new TypeError("a fault of ours")) };
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await createSdkServer(mcpOptions({ prompts }), { ...plainCall(), logger }).connect(ours);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(theirs);
+  await assert.rejects(client.getPrompt({ name: "any" }), /Internal error/);
+  await client.close();
+  assert.deepEqual(errors.map(([message]) => message), ["Method prompts/get failed"]);
 });
