@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts Postern on the Deno that this package depends on, with what it may do.
 "use strict";
-const { spawn } = require("node:child_process");
+const { execFileSync, spawn } = require("node:child_process");
 const { join } = require("node:path");
 const { isatty } = require("node:tty");
 
@@ -9,19 +9,22 @@ const { isatty } = require("node:tty");
 const deno = require("deno/install_api.cjs").runInstall();
 const program = join(__dirname, "program");
 const options = [...require("./program/options.json"), "--config", join(program, "deno.json")];
-const child = spawn(deno, ["run", ...options, join(program, "main.js"), ...process.argv.slice(2)], {
+// what is set for other programs on Node.js and Deno is not for this one
+const own = /^(?:NODE_OPTIONS|DENO_(?!DIR$|CERT$|TLS_CA_STORE$).*)$/i;
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
+const child = spawn(deno, ["run", ...options, join(program, "start.js"), ...process.argv.slice(2)], {
   stdio: "inherit",
-  env: { DENO_TLS_CA_STORE: "system,mozilla", DENO_NO_UPDATE_CHECK: "1", ...process.env },
+  env: { DENO_TLS_CA_STORE: "system,mozilla", ...env, DENO_NO_UPDATE_CHECK: "1" },
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   // a terminal sends its own to both
   const isSentToBoth = signal === "SIGINT" && [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on(signal, () => isSentToBoth || child.kill(signal));
 }
-// npx passes no signal on: what ended it is to end the server, too
-const { ppid } = process;
+// npx passes few signals on: what ended it is to end the server, too
 if (process.env.npm_command === "exec") {
-  setInterval(() => process.ppid === ppid || child.kill("SIGTERM"), 1000).unref();
+  const npx = startedBy();
+  setInterval(() => isAlive(npx) || child.kill("SIGTERM"), 1000).unref();
 }
 child.on("error", (error) => {
   process.stderr.write(`Postern cannot start Deno: ${error.message}\n`);
@@ -32,3 +35,23 @@ child.on("exit", (code, signal) => {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });
+
+/** The process of npx, which may have started a shell that started this one. */
+function startedBy() {
+  try {
+    const fields = ["-o", "ppid=,comm=", "-p", String(process.ppid)];
+    const [, parent, name] = /(\d+)\s+(.*\S)/.exec(execFileSync("ps", fields, { encoding: "utf8" })) ?? [];
+    if (/sh$/.test(name)) return Number(parent);
+  } catch {
+    // there is no ps
+  }
+  return process.ppid;
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}

@@ -1,6 +1,6 @@
 import { listSettings, type Setting as AnySetting } from "../config/schema/settings_table.ts";
 import { type Flag, flagGroups } from "./flags.ts";
-import { ownCommand } from "./own_command.ts";
+import { ownCommand } from "../core/own_command.ts";
 
 /** `tools/bundle_program.ts` writes no more of them into the executable. */
 type Setting = Omit<AnySetting, "schema" | "path">;

@@ -36,7 +36,7 @@ export function demoGreeting(options: { url: string; token?: string }): string {
     "",
     ...(token === undefined ? [] : [`export POSTERN_TOKEN=${token}`, ""]),
     ...calls,
-    "The questions are in src/demo/shop_questions.yaml; docs/definitions.md shows how to write your own.",
+    "The questions in words are verified ones; docs/definitions.md shows how to write your own.",
     "Ctrl+C ends it; nothing is kept.",
   ].join("\n");
 }

@@ -42,6 +42,7 @@ export async function npmTarball(
   add("LICENSE", await Deno.readTextFile(new URL("LICENSE", root)));
   add("THIRD_PARTY_NOTICES.txt", notices);
   add("program/options.json", JSON.stringify(options));
+  add("program/start.js", await Deno.readTextFile(new URL("packaging/npm/start.js", root)));
   await packBeside(bundle.folder);
   const names = (await Array.fromAsync(Deno.readDir(bundle.folder))).map(({ name }) => name);
   for (const name of names.sort()) add(`program/${name}`, await Deno.readFile(join(bundle.folder, name)));

@@ -1,3 +1,4 @@
+import { ownCommand } from "../../core/own_command.ts";
 import { checkAuditFile } from "../../audit/append_lines.ts";
 import { type Config, ConfigError } from "../../config/mod.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
@@ -33,7 +34,7 @@ const nothingToRead: Check = {
   run: () =>
     Promise.resolve([error(
       "The configuration names neither a database nor a pipeline: there is nothing to read",
-      "-- Name a database under databases: server -init asks for one, and writes config.yaml",
+      `-- Name a database under databases: ${ownCommand().name} -init asks for one, and writes config.yaml`,
     )]),
 };
 

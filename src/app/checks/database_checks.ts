@@ -1,3 +1,4 @@
+import { ownCommand } from "../../core/own_command.ts";
 import { AppError } from "../../core/app_error.ts";
 import { callerSettingFaults, hasCallerSettings } from "../../postgres/caller_setting_faults.ts";
 import { type LoginRefusal, loginRefusal } from "../../postgres/connect/connect_error.ts";
@@ -48,7 +49,8 @@ const remedies: Readonly<Record<LoginRefusal, (user: string, database: string) =
     "-- Correct the password: password_file, password, PGPASSWORD or ~/.pgpass. PostgreSQL says the same of a role that\n" +
     `-- does not exist, has no password, or is past VALID UNTIL: ALTER ROLE ${user} PASSWORD '…'`,
   no_role: (user) =>
-    "-- Correct user in the database's settings, or make the role: server -setup-role NAME prints the SQL, as does\n" +
+    "-- Correct user in the database's settings, or make the role: " +
+    `${ownCommand().name} -setup-role NAME prints the SQL, as does\n` +
     `CREATE ROLE ${user} LOGIN PASSWORD '…';`,
   no_login: (user) => `ALTER ROLE ${user} LOGIN;`,
   no_host_rule: (user, database) =>
@@ -133,8 +135,8 @@ export function readersCheck(database: Database, options: DatabaseOptions, isExc
         `Role "${role}" ${worst?.right}` +
           (more === 0 ? "" : `; rights beyond reading besides: ${more}`) +
           (others.length === 0 ? "" : `; other roles with such rights: ${others.length}`),
-        "-- server -check-role lists each right, with the SQL that takes it away\n" +
-          "-- server -setup-role ROLE prints the SQL that makes a role which may only read",
+        `-- ${ownCommand().name} -check-role lists each right, with the SQL that takes it away\n` +
+          `-- ${ownCommand().name} -setup-role ROLE prints the SQL that makes a role which may only read`,
       )];
     },
   };

@@ -74,7 +74,9 @@ export async function runToolServer(
   });
   identity?.onEnded(toolServer.endPrincipal);
   if (databases.list.length === 0) {
-    logger.warn("The configuration has no databases: tools have nothing to read");
+    logger.warn(
+      "The configuration has no databases: tools have nothing to read; -init asks for one, -demo brings one",
+    );
   }
   await using definitions = await openDefinitions(running, toolServer);
   const warned = Promise.all([

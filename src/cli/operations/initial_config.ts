@@ -1,5 +1,5 @@
 import { shellWord } from "../../core/text/shell_word.ts";
-import { ownCommand } from "../own_command.ts";
+import { ownCommand } from "../../core/own_command.ts";
 
 /** What `-init` writes. */
 export interface InitialConfig {

@@ -1,13 +1,21 @@
 import process from "node:process";
-import { type Readable, Writable } from "node:stream";
+import { finished, PassThrough, type Readable, Writable } from "node:stream";
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createConnectionChanges } from "./connection_changes.ts";
+import { errorReply, invalidRequest } from "./json_rpc_error.ts";
 import type { McpOptions } from "./methods.ts";
 import { createSdkServer } from "./sdk_server.ts";
 import type { Tasks } from "./tasks.ts";
+
+const notMessage = "expected one request or notification of JSON-RPC; batches are for HTTP";
+
+/** How long what was asked may take once its client has closed standard input, as a pipe does at its end. */
+const lastAnswersMs = 5_000;
 
 /**
  * Serves MCP over standard input and output: the caller is whoever started the process.
@@ -20,7 +28,8 @@ export function serveStdio(
     output: standardOutput(),
   },
 ) {
-  const transport = new StdioServerTransport(input, output);
+  const messages = new PassThrough();
+  const transport = new StdioServerTransport(messages, output);
   let outputError: Error | undefined;
   output.once("error", (error) => outputError = error);
   const closed = Promise.withResolvers<void>();
@@ -38,14 +47,40 @@ export function serveStdio(
     transport,
     maxSubscriptions: 100,
     onerror: (error) => {
-      if (error !== outputError) options.logger.warn("Standard input failed", { error });
+      if (error === outputError) return;
+      if (!(error instanceof z.core.$ZodError)) {
+        return options.logger.warn("Standard input failed", { error });
+      }
+      // the SDK has checked the message; a faulty one has no id that it would tell
+      options.logger.warn(`A line of standard input is refused: ${notMessage}`);
+      const refused = errorReply(null, { code: invalidRequest, message: `Invalid Request: ${notMessage}` });
+      void transport.send(refused as JSONRPCMessage).catch(() => {});
     },
   });
   const { onclose, onmessage } = transport;
+  const unanswered = new Set<unknown>();
+  let hasEnded = false;
+  const endIfAnswered = () => hasEnded && unanswered.size === 0 && messages.end();
   transport.onmessage = (message) => {
     tells?.notice(message);
+    // a stream has no end of its own
+    if ("id" in message && "method" in message && message.method !== "subscriptions/listen") {
+      unanswered.add(message.id);
+    }
     onmessage?.call(transport, message);
   };
+  const send = transport.send.bind(transport);
+  transport.send = async (message) => {
+    await send(message);
+    if (!("method" in message) && unanswered.delete(message.id)) endIfAnswered();
+  };
+  input.pipe(messages, { end: false });
+  finished(input, { writable: false }, () => {
+    hasEnded = true;
+    // after the last messages were read
+    setTimeout(endIfAnswered);
+    Deno.unrefTimer(setTimeout(() => messages.end(), lastAnswersMs));
+  });
   transport.onclose = () => {
     onclose?.call(transport);
     gone.abort();

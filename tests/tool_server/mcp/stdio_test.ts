@@ -4,7 +4,8 @@ import { PassThrough } from "node:stream";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createChanges } from "../../../src/tool_server/changes.ts";
 import { serveStdio } from "../../../src/tool_server/mcp/stdio.ts";
-import { mcpOptions } from "../../support/mcp_endpoint.ts";
+import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
+import { mcpOptions, plainTool } from "../../support/mcp_endpoint.ts";
 import { envelope } from "../../support/mcp_request.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
@@ -88,4 +89,39 @@ Deno.test("over stdio a client of an earlier revision is told of lists unasked, 
   server.changes.publish({ kind: "resource", uri: "pg://a" });
   server.changes.publish({ kind: "tools" });
   assert.deepEqual(await server.next(), { jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+});
+
+Deno.test("what was asked before standard input ends is answered, and then the server ends", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const asked = Promise.withResolvers<void>();
+  const slow = plainTool("slow", async () => {
+    asked.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return { content: [{ type: "text", text: "late" }] };
+  });
+  const registry = createRegistry({ tools: [slow] });
+  const served = serveStdio({ ...mcpOptions({ registry }), logger: silentLogger }, { input, output });
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  const params = { name: "slow", arguments: {}, _meta: envelope() };
+  input.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`);
+  await asked.promise;
+  const { result } = JSON.parse((await lines.next()).value ?? "null");
+  assert.equal(result.content[0].text, "late");
+  await served.closed;
+  await served.close();
+});
+
+Deno.test("over stdio a batch is refused with what was expected, and what comes after it is answered", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const served = serveStdio({ ...mcpOptions(), logger: silentLogger }, { input, output });
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  const ping = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: envelope() } };
+  input.end(`[${JSON.stringify(ping)}]\n${JSON.stringify(ping)}\n`);
+  const answers = [await lines.next(), await lines.next()].map(({ value }) => JSON.parse(value ?? "null"));
+  const [{ error }, { result }] = answers.toSorted((one) => one.id === null ? -1 : 1);
+  assert.equal(error.code, -32600);
+  assert.match(error.message, /batches are for HTTP/);
+  assert.ok(result);
+  await served.closed;
+  await served.close();
 });

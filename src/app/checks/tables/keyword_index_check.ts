@@ -1,3 +1,4 @@
+import { ownCommand } from "../../../core/own_command.ts";
 import { AppError } from "../../../core/app_error.ts";
 import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
 import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
@@ -154,8 +155,9 @@ function bareName(config: string): string {
 }
 
 function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
-  const make = `server -index-pipeline ${shellWord(pipeline)}`;
-  return { make, remake: `server -drop-index ${shellWord(pipeline)}\n${make}` };
+  const { name } = ownCommand();
+  const make = `${name} -index-pipeline ${shellWord(pipeline)}`;
+  return { make, remake: `${name} -drop-index ${shellWord(pipeline)}\n${make}` };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ownCommand } from "../../../core/own_command.ts";
 import { type Principal, readerFor } from "../../../core/principal.ts";
 import type { Database } from "../../../postgres/database.ts";
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
@@ -71,7 +72,7 @@ export function selectRows(
 }
 
 export function ingestCommand({ pipeline, hasSources = false }: TableSubject): string {
-  return `server -ingest ${shellWord(pipeline)}${hasSources ? "" : " FOLDER"}`;
+  return `${ownCommand().name} -ingest ${shellWord(pipeline)}${hasSources ? "" : " FOLDER"}`;
 }
 
 /** SQL for a column that numbers the rows of a table, or words where only another relation can have it. */

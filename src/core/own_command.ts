@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 /** How this program is started: the executable, npm's package, or the sources. */
 interface OwnCommand {
-  /** What help calls it; the executable has another name where it is installed. */
+  /** What help and remedies call it; the executable has another name where it is installed. */
   readonly name: string;
   /** Starts it again, from any folder: a command and its arguments. */
   readonly line: readonly [string, ...string[]];
@@ -17,6 +17,6 @@ export function ownCommand(): OwnCommand {
   const main = fileURLToPath(Deno.mainModule);
   // npm's package alone has it in JavaScript
   return main.endsWith(".js")
-    ? { name: "postern", line: ["npx", "-y", "postern"] }
+    ? { name: "npx -y postern", line: ["npx", "-y", "postern"] }
     : { name: "server", line: ["npx", "-y", `deno@${Deno.version.deno}`, "run", "-A", main] };
 }
