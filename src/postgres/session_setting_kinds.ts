@@ -2,92 +2,25 @@
  * PostgreSQL's own settings that `session_settings` may hold, in lower case: how values are written, what names mean, how
  * statements are planned, and how much memory they take. PostgreSQL lets every role set them.
  */
-export const settableSettings = [
-  "application_name",
-  "array_nulls",
-  "bytea_output",
-  "client_min_messages",
-  "constraint_exclusion",
-  "cpu_index_tuple_cost",
-  "cpu_operator_cost",
-  "cpu_tuple_cost",
-  "cursor_tuple_fraction",
-  "datestyle",
-  "debug_parallel_query",
-  "default_text_search_config",
-  "effective_cache_size",
-  "effective_io_concurrency",
-  "enable_async_append",
-  "enable_bitmapscan",
-  "enable_distinct_reordering",
-  "enable_gathermerge",
-  "enable_group_by_reordering",
-  "enable_hashagg",
-  "enable_hashjoin",
-  "enable_incremental_sort",
-  "enable_indexonlyscan",
-  "enable_indexscan",
-  "enable_material",
-  "enable_memoize",
-  "enable_mergejoin",
-  "enable_nestloop",
-  "enable_parallel_append",
-  "enable_parallel_hash",
-  "enable_partition_pruning",
-  "enable_partitionwise_aggregate",
-  "enable_partitionwise_join",
-  "enable_presorted_aggregate",
-  "enable_self_join_elimination",
-  "enable_seqscan",
-  "enable_sort",
-  "enable_tidscan",
-  "extra_float_digits",
-  "force_parallel_mode",
-  "from_collapse_limit",
-  "geqo",
-  "geqo_effort",
-  "geqo_generations",
-  "geqo_pool_size",
-  "geqo_seed",
-  "geqo_selection_bias",
-  "geqo_threshold",
-  "gin_fuzzy_search_limit",
-  "hash_mem_multiplier",
-  "icu_validation_level",
-  "intervalstyle",
-  "jit",
-  "jit_above_cost",
-  "jit_expressions",
-  "jit_inline_above_cost",
-  "jit_optimize_above_cost",
-  "jit_tuple_deforming",
-  "join_collapse_limit",
-  "lc_monetary",
-  "lc_numeric",
-  "lc_time",
-  "max_parallel_workers",
-  "max_parallel_workers_per_gather",
-  "min_parallel_index_scan_size",
-  "min_parallel_table_scan_size",
-  "parallel_leader_participation",
-  "parallel_setup_cost",
-  "parallel_tuple_cost",
-  "plan_cache_mode",
-  "random_page_cost",
-  "recursive_worktable_factor",
-  "search_path",
-  "seq_page_cost",
-  "stats_fetch_consistency",
-  "synchronize_seqscans",
-  "temp_buffers",
-  "temp_tablespaces",
-  "timezone",
-  "timezone_abbreviations",
-  "transform_null_equals",
-  "work_mem",
-  "xmlbinary",
-  "xmloption",
-] as const;
+export const settableSettings: readonly string[] = `
+  application_name array_nulls bytea_output client_min_messages constraint_exclusion cpu_index_tuple_cost
+  cpu_operator_cost cpu_tuple_cost cursor_tuple_fraction datestyle debug_parallel_query
+  default_text_search_config effective_cache_size effective_io_concurrency enable_async_append
+  enable_bitmapscan enable_distinct_reordering enable_gathermerge enable_group_by_reordering enable_hashagg
+  enable_hashjoin enable_incremental_sort enable_indexonlyscan enable_indexscan enable_material
+  enable_memoize enable_mergejoin enable_nestloop enable_parallel_append enable_parallel_hash
+  enable_partition_pruning enable_partitionwise_aggregate enable_partitionwise_join
+  enable_presorted_aggregate enable_self_join_elimination enable_seqscan enable_sort enable_tidscan
+  extra_float_digits force_parallel_mode from_collapse_limit geqo geqo_effort geqo_generations
+  geqo_pool_size geqo_seed geqo_selection_bias geqo_threshold gin_fuzzy_search_limit hash_mem_multiplier
+  icu_validation_level intervalstyle jit jit_above_cost jit_expressions jit_inline_above_cost
+  jit_optimize_above_cost jit_tuple_deforming join_collapse_limit lc_monetary lc_numeric lc_time
+  max_parallel_workers max_parallel_workers_per_gather min_parallel_index_scan_size
+  min_parallel_table_scan_size parallel_leader_participation parallel_setup_cost parallel_tuple_cost
+  plan_cache_mode random_page_cost recursive_worktable_factor search_path seq_page_cost
+  stats_fetch_consistency synchronize_seqscans temp_buffers temp_tablespaces timezone timezone_abbreviations
+  transform_null_equals work_mem xmlbinary xmloption
+`.trim().split(/\s+/);
 
 const isReadOnly = "every statement runs in a transaction of Postern's that only reads";
 const isBounded = "Postern bounds every statement itself; for databases, statement_timeout says how";
