@@ -2,6 +2,7 @@
 // Starts Postern on the Deno that this package depends on, with what it may do.
 "use strict";
 const { execFileSync, spawn } = require("node:child_process");
+const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { isatty } = require("node:tty");
 
@@ -39,13 +40,19 @@ child.on("exit", (code, signal) => {
 /** The process of npx, which may have started a shell that started this one. */
 function startedBy() {
   try {
-    const fields = ["-o", "ppid=,comm=", "-p", String(process.ppid)];
-    const [, parent, name] = /(\d+)\s+(.*\S)/.exec(execFileSync("ps", fields, { encoding: "utf8" })) ?? [];
+    const [, name, parent] = /\((.*)\) \S (\d+)/.exec(statOf(process.ppid));
     if (/sh$/.test(name)) return Number(parent);
   } catch {
-    // there is no ps
+    // the system does not tell
   }
   return process.ppid;
+}
+
+/** A process as Linux has it in /proc: its id, its name in brackets, its state, its parent's id. */
+function statOf(pid) {
+  if (process.platform === "linux") return readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = execFileSync("ps", ["-o", "ppid=,comm=", "-p", String(pid)], { encoding: "utf8" });
+  return fields.replace(/^\s*(\d+)\s+(.*\S)\s*$/, `${pid} ($2) S $1`);
 }
 
 function isAlive(pid) {
