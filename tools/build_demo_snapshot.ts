@@ -14,4 +14,7 @@ globalThis.Worker = class extends SystemWorker {
 };
 
 await Deno.mkdir(new URL(".", snapshotFile), { recursive: true });
-await Deno.writeFile(snapshotFile, await createSnapshot(await demoHandbookSql()));
+// whole or not at all: a demo may be about to read it
+const made = new URL(`${snapshotFile}.${Deno.pid}`);
+await Deno.writeFile(made, await createSnapshot(await demoHandbookSql()));
+await Deno.rename(made, snapshotFile);

@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { bundleProgram } from "../../tools/bundle_program.ts";
 import { npmTarball } from "../../tools/release/npm_tarball.ts";
 import { assertHas } from "../support/assert_has.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
+
+/** As the task `release` does before all else. */
+async function makeSnapshot(): Promise<void> {
+  const script = fileURLToPath(new URL("../../tools/build_demo_snapshot.ts", import.meta.url));
+  const { success } = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", script] }).output();
+  assert.ok(success);
+}
 
 /** The package, installed from its file as somebody does who has nothing else of ours: the home folder is empty. */
 async function installedPackage() {
@@ -14,6 +22,7 @@ async function installedPackage() {
   const file = join(folder.path, "postern.tgz");
   const home = join(folder.path, "home");
   const work = join(folder.path, "work");
+  await makeSnapshot();
   {
     await using bundle = await bundleProgram();
     const values = { version: "1.2.3", repository: "https://github.example/some/postern" };
