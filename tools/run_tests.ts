@@ -54,14 +54,16 @@ async function testOn(url: string): Promise<number> {
   return await test();
 }
 
-function test(): Promise<number> {
+async function test(): Promise<number> {
   // a part of the tests waits: for timeouts, programs and servers
   if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
   // as the executable runs; else V8 translates PGlite anew, and better, in each file and each program that is spawned
   if (!Deno.env.has("DENO_V8_FLAGS")) {
     Deno.env.set("DENO_V8_FLAGS", v8Flags);
   }
-  return deno([
+  // what the program itself downloads is not to stand in what the tests read of it
+  await deno(["cache", "--quiet", "main.ts"]);
+  return await deno([
     "test",
     "--config",
     "tests/deno.json",
