@@ -54,16 +54,14 @@ async function testOn(url: string): Promise<number> {
   return await test();
 }
 
-async function test(): Promise<number> {
+function test(): Promise<number> {
   // a part of the tests waits: for timeouts, programs and servers
   if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
   // as the executable runs; else V8 translates PGlite anew, and better, in each file and each program that is spawned
   if (!Deno.env.has("DENO_V8_FLAGS")) {
     Deno.env.set("DENO_V8_FLAGS", v8Flags);
   }
-  // what the program itself downloads is not to stand in what the tests read of it
-  await deno(["cache", "--quiet", "main.ts"]);
-  return await deno([
+  return deno([
     "test",
     "--config",
     "tests/deno.json",

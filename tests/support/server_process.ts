@@ -14,7 +14,10 @@ export function command(args: readonly string[], options: Deno.CommandOptions = 
 export function commandLine(args: readonly string[]): { command: string; args: string[] } {
   const main = new URL("main.ts", root).pathname;
   return executable === undefined
-    ? { command: Deno.execPath(), args: ["run", "-A", "--no-prompt", `--v8-flags=${v8Flags}`, main, ...args] }
+    ? {
+      command: Deno.execPath(),
+      args: ["run", "--quiet", "-A", "--no-prompt", `--v8-flags=${v8Flags}`, main, ...args],
+    }
     : { command: executable, args: [...args] };
 }
 
