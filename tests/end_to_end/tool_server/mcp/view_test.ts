@@ -306,7 +306,11 @@ testWithChromium("the view looks as the host wants it to", async (browser) => {
   });
   await host.query({ query: "SELECT city, orders FROM sales" });
   await host.view.getByRole("table").waitFor();
-  const background = () => inView(host, "getComputedStyle(document.body).backgroundColor");
+  const background = async () => {
+    // messages come in their order: once this one is answered, those before it have come
+    await host.request("ping");
+    return await inView(host, "getComputedStyle(document.body).backgroundColor");
+  };
   assert.equal(await background(), "rgb(28, 28, 31)");
   await host.notify("ui/notifications/host-context-changed", { theme: "light" });
   assert.equal(await background(), "rgb(255, 255, 255)");
