@@ -211,9 +211,9 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
         const next = from.listener.accept();
         // right after a connection accept() shows whether another one waits
         if (from.isRetiring && from.accepted > 0 && !await isHere(next)) {
-          next.catch(() => {});
           close(from);
-          return;
+          // one that comes at this very moment is served
+          return void next.then(keep, () => {});
         }
         const connection = await next;
         from.accepted++;
@@ -281,6 +281,8 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
       await sleep(0);
     } while (before !== old.accepted && !old.isClosed && performance.now() < latest && !isShut);
     close(old);
+    // its socket closes with the accept() that the runtime still has of it
+    await sleep(0);
   }
 
   function close(opened: OpenListener): void {
