@@ -61,13 +61,19 @@ export function openState({ path, now, logger }: StateOptions): State {
   const version = file.prepare("PRAGMA data_version");
   const listeners: (() => void)[] = [];
   let isClosed = false;
+  let hasFailed = false;
   let seen = version.get()?.data_version;
 
   function orWarn<T>(doing: string, work: () => T): T | undefined {
+    if (isClosed) return undefined;
     try {
-      return isClosed ? undefined : work();
+      const result = work();
+      hasFailed = false;
+      return result;
     } catch (error) {
-      logger.warn(`Cannot ${doing} ${path}; a restart does not know of what this process does`, { error });
+      // once, until it works again: it is tried every second
+      if (!hasFailed) logger.warn(`Cannot ${doing} ${path}: a restart forgets what changes now`, { error });
+      hasFailed = true;
       return undefined;
     }
   }
