@@ -158,25 +158,6 @@ Deno.test("what a client may listen to is what the server says that it can", asy
   }
 });
 
-Deno.test("of streams that a caller asks for at the same moment, no more open than there is room for", async () => {
-  await using served = serveMcp({ changes: createChanges() });
-  const ask = (_: unknown, id: number) =>
-    postMcp(served.url, "modern", "subscriptions/listen", { notifications: everything }, { id });
-  const responses = await Promise.all(Array.from({ length: 40 }, ask));
-  const statuses = responses.map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 20);
-  assert.equal(statuses.filter((status) => status === 503).length, 20);
-  for (const { body } of responses) await body?.cancel();
-  // what was refused, and what has ended, takes no place
-  await waitUntil("there is room again", async () => {
-    const response = await postMcp(served.url, "modern", "subscriptions/listen", {
-      notifications: everything,
-    });
-    await response.body?.cancel();
-    return response.status === 200;
-  });
-});
-
 /** Whose stream cannot be checked. */
 const unchecked: Principal = { kind: "token", id: "unchecked" };
 
@@ -252,4 +233,18 @@ Deno.test("a stream ends when its token or session ends, and others go on", asyn
   await streams.close();
   assert.deepEqual(await ofOther.ended, [undefined, 1]);
   assert.deepEqual(await ofUnchecked.ended, [undefined, 1]);
+});
+
+Deno.test("of streams that are asked for at once, without a pause between, no more open than there is room for", async () => {
+  const changes = createChanges();
+  const streams = openStreams(changes);
+  const caller: Principal = { kind: "token", id: "a" };
+  const asked = await Promise.allSettled(Array.from({ length: 40 }, () => streams.open(caller)));
+  assert.equal(asked.filter(({ status }) => status === "fulfilled").length, 20);
+  assert.equal(changes.subscribers().length, 20);
+  await streams.close();
+  for (const each of asked) if (each.status === "fulfilled") await each.value.ended;
+  // what was refused, and what has ended, takes no place
+  await streams.open(caller);
+  await streams.close();
 });
