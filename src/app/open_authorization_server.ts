@@ -15,19 +15,20 @@ import {
 } from "../identity/authorization_server/authorization_server.ts";
 import type { Picture, Resource } from "../identity/authorization_server/authorization_server_options.ts";
 import type { OauthEvent } from "../identity/authorization_server/provider_events.ts";
-import { checkCookieKeys, keepCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
-import { grantFile, openGrantStore } from "../identity/authorization_server/grant_store.ts";
+import { keepCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
+import { createGrantStore } from "../identity/authorization_server/grant_store.ts";
 import { createGrants, type Grants } from "../identity/authorization_server/grants.ts";
 import type { Login } from "../identity/login.ts";
 import type { RateLimiter } from "../identity/rate_limiter.ts";
 import type { UserDirectory } from "../identity/users/user_directory.ts";
+import type { State } from "../state/state.ts";
 
 type Oauth = Config["http"]["auth"]["oauth"];
 
 export interface OpenAuthorizationServerOptions {
   readonly issuer: string;
   readonly oauth: Oauth;
-  readonly dataDir: string;
+  readonly state: State;
   /** What tokens are for: the addresses of the tool server and, where it takes them, of the RAG server. */
   readonly resources: readonly Resource[];
   readonly allowedOrigins: readonly string[];
@@ -46,24 +47,23 @@ export interface OpenAuthorizationServer extends Disposable {
   onEnded(listener: (principal: Principal) => void): void;
 }
 
-/**
- * Opens the built-in authorization server with its files in `data_dir`.
- * @throws {AppError} where a file cannot be used
- */
+/** Opens the built-in authorization server. @throws {AppError} where the logo cannot be used */
 export async function openAuthorizationServer(
   options: OpenAuthorizationServerOptions,
 ): Promise<OpenAuthorizationServer> {
-  const { issuer, oauth, dataDir, users, login, limiter, metrics, logger } = options;
+  const { issuer, oauth, state, users, login, limiter, metrics, logger } = options;
   using opening = new DisposableStack();
-  const cookieKeys = opening.use(await keepCookieKeys({ dataDir, now: Date.now, logger }));
-  const store = opening.use(openGrantStore({ path: grantFile(dataDir), now: Date.now, logger }));
+  const cookieKeys = opening.use(await keepCookieKeys({ state, logger }));
+  const store = createGrantStore(state);
   const listeners: ((principal: Principal) => void)[] = [];
   const grants = opening.use(createGrants({
     store,
     accounts: users,
+    requireCurrent: state.requireCurrent,
     onEnded: (session) => listeners.forEach((listener) => listener({ kind: "session", ...session })),
   }));
-  grants.reconcile();
+  // where the state does not answer yet, the next change of accounts does it
+  await grants.reconcile().then(grants.look).catch(() => {});
   opening.defer(metrics.oauthGrants.collect(() => [{ labels: [], value: grants.size }]));
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   opening.defer(bodyTimeout.close);
@@ -85,6 +85,7 @@ export async function openAuthorizationServer(
       branding: { title: page.title, message: page.message, colour: page.primary_colour },
       refreshLifetimeText: durationText(oauth.refresh_token_lifetime),
       logo: await readLogo(oauth),
+      learn: state.isShared ? state.catchUp : undefined,
       cookieKeys,
       store,
       accounts: users,
@@ -105,12 +106,6 @@ export async function openAuthorizationServer(
   };
 }
 
-/** Whether the files that it reads can be used, without making any. @throws {AppError} as openAuthorizationServer */
-export async function checkAuthorizationFiles(oauth: Oauth, dataDir: string): Promise<void> {
-  await checkCookieKeys(dataDir);
-  await readLogo(oauth);
-}
-
 const imageTypes: Readonly<Record<string, string>> = {
   ".png": "image/png",
   ".jpg": "image/jpeg",
@@ -119,7 +114,8 @@ const imageTypes: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
-async function readLogo({ login_page: { logo_file: path } }: Oauth): Promise<Picture | undefined> {
+/** @throws {AppError} where it cannot be used */
+export async function readLogo({ login_page: { logo_file: path } }: Oauth): Promise<Picture | undefined> {
   const setting = "http.auth.oauth.login_page.logo_file";
   if (path === undefined) return undefined;
   const type = imageTypes[extname(path).toLowerCase()] ?? "application/octet-stream";

@@ -120,7 +120,7 @@ export function rowSecurityOf(
 }
 
 /** What the adapter needs to know of a configured database. */
-function databaseOptions(database: DatabaseConfig, passFile: string | undefined): DatabaseOptions {
+export function databaseOptions(database: DatabaseConfig, passFile: string | undefined): DatabaseOptions {
   const { password, password_file: passwordFile, sslrootcert, sslcert, sslkey } = database;
   return {
     name: database.name,

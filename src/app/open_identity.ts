@@ -11,6 +11,7 @@ import { createLogin, type Login, type LoginReport } from "../identity/login.ts"
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
 import { createRateLimiter, type RateLimiter } from "../identity/rate_limiter.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
+import { createSharedLogins } from "../identity/users/shared_logins.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
 import { openUserDirectory, type UserDirectory } from "../identity/users/user_directory.ts";
 import type { AuthConfig } from "../config/mod.ts";
@@ -19,7 +20,7 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
-import type { State, StateRecords } from "../state/state.ts";
+import type { State } from "../state/state.ts";
 import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./open_authorization_server.ts";
 
 /** Everything that tells a server who is calling. */
@@ -32,7 +33,7 @@ export interface Identity {
   /** Whose access tokens let callers in. Optional: none where no such tokens do. */
   readonly issuer?: Pick<Issuer, "name" | "ping">;
   /** Ends a session or a grant, by its id; one that has ended already does no harm. */
-  readonly endSession: (id: string) => void;
+  readonly endSession: (id: string) => Promise<void>;
   /** Tells from now on of each API token, session and grant that ends. */
   onEnded(listener: (principal: Principal) => void): void;
 }
@@ -41,15 +42,19 @@ export interface Identity {
 export interface OauthOptions extends
   Pick<
     OpenAuthorizationServerOptions,
-    "issuer" | "oauth" | "dataDir" | "resources" | "allowedOrigins"
+    "issuer" | "oauth" | "resources" | "allowedOrigins"
   > {
   /** Whose users log in. */
   readonly auth: AuthConfig;
 }
 
 interface IdentityOptions {
-  /** Optional: keeps sessions and failed logins; in memory alone without it. */
-  readonly state: State | undefined;
+  /** Keeps sessions, failed logins, clients and grants. */
+  readonly state: State;
+  /** Whether logins are counted in the state, and not in the user file. */
+  readonly sharesLogins: boolean;
+  /** Of the tool server. */
+  readonly userFile: string;
   readonly files: FileWatch;
   /** Optional: none where the process has no authorization server of its own. */
   readonly oauth: OauthOptions | undefined;
@@ -99,12 +104,19 @@ export function createIdentities(options: IdentityOptions): Identities {
 
   async function sharedOf(auth: AuthConfig): Promise<SharedIdentity> {
     const files = filesOf(auth);
-    const shared = opened.get(files) ?? stack.use(await openShared({ ...options, auth }));
+    const shared = opened.get(files) ??
+      stack.use(
+        await openShared({
+          ...options,
+          auth,
+          accounts: auth.user_file === options.userFile ? "http" : "server",
+        }),
+      );
     opened.set(files, shared);
     return shared;
   }
 
-  // tokens and sessions of each server, also where it does not take them; access tokens where it does
+  // tokens of each server, also where it does not take them; a session or a grant is known by its token's form
   const all: ReturnType<typeof createAuthenticator>[] = [];
   const isOurs = (header: string) => all.some((each) => each.authenticate(header) !== undefined);
   let oauthServer: OpenAuthorizationServer | undefined;
@@ -114,7 +126,11 @@ export function createIdentities(options: IdentityOptions): Identities {
     const { openAuthorizationServer } = await import("./open_authorization_server.ts");
     const shared = await sharedOf(options.oauth.auth);
     const server = stack.use(await openAuthorizationServer({ ...options, ...shared, ...options.oauth }));
-    shared.onReloaded(() => server.grants.reconcile());
+    shared.onReloaded(() => {
+      server.grants.reconcile().catch((error) =>
+        options.logger.warn("Cannot end the grants of accounts that are gone", { error })
+      );
+    });
     return oauthServer = server;
   }
 
@@ -132,16 +148,16 @@ export function createIdentities(options: IdentityOptions): Identities {
         ...(methods.api_tokens ? { tokens } : {}),
         ...(methods.password_login ? { sessions } : {}),
         ...grants,
-        now: Date.now,
+        now: options.state.now,
       });
-      all.push(createAuthenticator({ tokens, sessions, ...grants, now: Date.now }));
+      all.push(createAuthenticator({ tokens, now: Date.now }));
       return {
         authenticator: issuer === undefined ? own : withIssuer(own, issuer, isOurs),
         ...(methods.password_login ? { login } : {}),
         ...defined({ oauth, issuer }),
-        endSession(id) {
+        async endSession(id) {
           sessions.end(id);
-          oauth?.grants.end(id);
+          await oauth?.grants.end(id);
         },
         onEnded(listener) {
           shared.onEnded(listener);
@@ -155,6 +171,8 @@ export function createIdentities(options: IdentityOptions): Identities {
 
 interface OpenOptions extends IdentityOptions {
   readonly auth: AuthConfig;
+  /** Whose accounts they are: servers that share a state may have the same file in other places. */
+  readonly accounts: "http" | "server";
 }
 
 /** What servers share that have the same files. */
@@ -170,14 +188,16 @@ interface SharedIdentity extends Pick<Identity, "onEnded"> {
 
 /** Opens the credential files and watches them. */
 async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncDisposable> {
-  const { auth, logger } = options;
+  const { auth, state, logger } = options;
   await using opening = new AsyncDisposableStack();
   const endListeners: ((principal: Principal) => void)[] = [];
   const tellEnded = (principal: Principal) => endListeners.forEach((listener) => listener(principal));
   const sessions = opening.use(createSessions({
     lifetimeMs: auth.session_lifetime,
-    now: Date.now,
-    kept: options.state?.of(`session ${auth.user_file}`),
+    now: state.now,
+    kept: state.of(`session ${options.accounts}`),
+    requireCurrent: state.requireCurrent,
+    learn: state.isShared ? state.catchUp : undefined,
     onEnded: ({ id, username }) => tellEnded({ kind: "session", id, username }),
   }));
   const reloadListeners: (() => void)[] = [];
@@ -186,6 +206,9 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
     sessions.reconcile(users);
     reloadListeners.forEach((listener) => listener());
   });
+  const limiter = createLimiter(options);
+  // where the state does not answer yet, they come when it does
+  await state.catchUp().catch(() => {});
   // of those that were kept, some may be of accounts that are gone
   sessions.reconcile(users);
   for (const path of [auth.token_file, auth.user_file]) {
@@ -197,12 +220,12 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
   }
   const passwords = createPasswordHasher();
   opening.defer(() => passwords.close());
-  const limiter = createLimiter(auth, options.state?.of(`failed logins ${auth.user_file}`), logger);
   const login = createLogin({
     users,
     passwords,
     sessions,
     limiter,
+    learn: state.isShared ? state.catchUp : undefined,
     onLogin(report) {
       options.onLogin(report);
       const { username, address, result, reason, sessionId, via, requestId } = report;
@@ -231,10 +254,16 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
   };
 }
 
-function createLimiter(auth: AuthConfig, kept: StateRecords | undefined, logger: Logger) {
+function createLimiter({ auth, accounts, state, logger }: OpenOptions) {
   const { rate_limit_max_attempts: maxAttempts, rate_limit_window_minutes: minutes } = auth;
   logger.info(`[AUTH] Rate limiting enabled: ${maxAttempts} failed attempts per ${minutes} minutes per IP`);
-  return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now(), kept });
+  return createRateLimiter({
+    windowMs: minutes * 60_000,
+    maxAttempts,
+    now: () => performance.now(),
+    kept: state.of(`failed login ${accounts}`),
+    wallNow: state.now,
+  });
 }
 
 async function openTokens(
@@ -267,13 +296,15 @@ async function openUsers(
   stack: AsyncDisposableStack,
   onReloaded: () => void,
 ): Promise<UserDirectory> {
-  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, metrics, logger } = options;
+  const { auth: { user_file: path, max_failed_attempts_before_lockout }, state, audit, metrics, logger } =
+    options;
   const late: { watcher?: CredentialWatcher } = {};
   const users = await openUserDirectory({
     path,
     maxFailedAttempts: max_failed_attempts_before_lockout,
     now: Date.now,
     logger,
+    ...(options.sharesLogins ? { logins: createSharedLogins(state, options.accounts) } : {}),
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
     onReloaded,
     onLockout(user) {

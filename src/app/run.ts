@@ -9,13 +9,14 @@ import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
 import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
+import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
-import type { UsageFile } from "../core/quotas/usage_file.ts";
-import { openState, stateFile } from "../state/state.ts";
+import type { UsageExchange } from "../state/usage_exchange.ts";
+import type { State } from "../state/state.ts";
 import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { refuseEmptyFile } from "./checks/configuration_checks.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
@@ -48,7 +49,11 @@ export async function run(options: RunOptions): Promise<void> {
   const isStdio = servesTools && !config.http.enabled;
   await giveUpPermissions(config, { isStdio, logger });
   const metrics = createServerMetrics();
-  using quotas = await openQuotas(config, metrics, logger);
+  await using state = await openConfiguredState(
+    demo ? { ...config, state: memory, data_dir: undefined } : config,
+    logger,
+  );
+  await using quotas = await openQuotas(config, state, metrics, logger);
   const { address } = config.metrics;
   const { version } = options.serverInfo;
   await using _metrics = address &&
@@ -85,12 +90,11 @@ export async function run(options: RunOptions): Promise<void> {
   using _auditMetrics = audit && watchAudit(metrics, audit);
   using incidents = createIncidentLog(logger, audit);
   const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
-  using state = asks && !demo && config.data_dir !== undefined
-    ? openState({ path: stateFile(config.data_dir), now: Date.now, logger })
-    : undefined;
   await using identities = asks && !demo
     ? (await import("./open_identity.ts")).createIdentities({
       state,
+      sharesLogins: config.state.database !== undefined,
+      userFile: config.http.auth.user_file,
       oauth: oauthOf(config, rag),
       files,
       audit,
@@ -137,6 +141,9 @@ export async function run(options: RunOptions): Promise<void> {
   ]);
 }
 
+/** The demo leaves nothing behind. */
+const memory: Config["state"] = { grace: 0 };
+
 function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable {
   const watched = new DisposableStack();
   watched.defer(metrics.auditLines.collect(() => {
@@ -173,6 +180,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
     version: running.serverInfo.version,
     metrics: running.metrics,
     quotas: running.quotas,
+    state: running.state,
     access: running.access,
     tracer: running.tracer,
     logger,
@@ -187,15 +195,14 @@ async function startRag(running: Running): Promise<RunningRagServer> {
 
 /** How the built-in authorization server is reached; undefined where there is none. */
 function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
-  const { http, data_dir: dataDir } = config;
+  const { http } = config;
   const issuer = http.enabled ? builtInIssuer(http.auth) : undefined;
-  if (issuer === undefined || dataDir === undefined) return undefined;
+  if (issuer === undefined) return undefined;
   const servers: readonly ServedBy[] = rag ? ["tool_server", "rag_server"] : ["tool_server"];
   return {
     issuer,
     auth: http.auth,
     oauth: http.auth.oauth,
-    dataDir,
     resources: servers.flatMap((server) => {
       const address = resourceOf(config, server);
       return address === undefined ? [] : [{ address, server }];
@@ -204,34 +211,30 @@ function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
   };
 }
 
-/**
- * How much the callers of both servers may use. Where `data_dir` is set, counts are kept in a file there from the first limit
- * on.
- *
- * @throws {AppError} where there are limits and the file cannot be used
- */
+/** How much the callers of both servers may use. What they used is kept in the state from the first limit on. */
 async function openQuotas(
-  config: Pick<Config, "limits" | "data_dir" | "admission">,
+  config: Pick<Config, "limits" | "admission">,
+  state: State,
   metrics: ServerMetrics,
   logger: Logger,
-): Promise<Quotas> {
-  const { limits, data_dir: dataDir } = config;
-  const now = Date.now;
-  const counts = createUsageCounts(now);
+): Promise<Quotas & AsyncDisposable> {
+  const counts = createUsageCounts(state.now);
   const quotas = createQuotas({
-    rules: limits,
+    rules: config.limits,
     waitBounds: waitBoundsOf(config),
     counts,
-    now,
+    now: state.now,
     onRefused: (limit) => metrics.quotaRefusals.of(limit).add(),
   });
   let isClosed = false;
-  let file: UsageFile | undefined;
+  let exchange: Promise<UsageExchange> | undefined;
 
   async function keep(): Promise<void> {
-    if (dataDir === undefined || file !== undefined) return;
-    const { keepUsage, usageFile } = await import("../core/quotas/usage_file.ts");
-    if (!isClosed) file ??= keepUsage({ path: usageFile(dataDir), counts, now, logger });
+    if (isClosed || exchange !== undefined) return;
+    exchange = import("../state/usage_exchange.ts").then(({ exchangeUsage }) =>
+      exchangeUsage({ state, counts, quotas, logger })
+    );
+    await exchange;
   }
 
   if (quotas.isOn) await keep();
@@ -242,12 +245,11 @@ async function openQuotas(
     },
     replace(rules) {
       quotas.replace(rules);
-      if (!quotas.isOn) return;
-      keep().catch((error) => logger.error("Cannot keep what callers use; a restart forgets it", { error }));
+      if (quotas.isOn) void keep();
     },
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
       isClosed = true;
-      file?.[Symbol.dispose]();
+      await (await exchange)?.[Symbol.asyncDispose]();
       quotas[Symbol.dispose]();
     },
   };

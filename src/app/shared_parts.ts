@@ -46,8 +46,7 @@ export interface Running extends RunOptions {
   readonly incidents: IncidentLog;
   /** Optional: none where no server asks who is calling. */
   readonly identities: Identities | undefined;
-  /** Optional: none where nobody is asked who is calling, or without `data_dir`. */
-  readonly state: State | undefined;
+  readonly state: State;
   readonly logger: Logger;
 }
 

@@ -5,6 +5,7 @@ import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { accountOf, type Principal, principalKey } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { errorType, type Span } from "../core/tracing.ts";
+import type { State } from "../state/state.ts";
 import { createCallsUnderWay, type RequestId } from "./calls_under_way.ts";
 
 /** What a call carries besides what it asks. */
@@ -88,6 +89,8 @@ export interface CallsOptions {
   readonly audit?: Pick<AuditTrail, "admit" | "recordCall"> | undefined;
   /** Optional: counts calls and how long they took. */
   readonly metrics?: Pick<ServerMetrics, "toolCalled" | "queryEnded"> | undefined;
+  /** Optional: what other processes share, where a cancellation may arrive at one of them. */
+  readonly state?: State | undefined;
   /** Optional: told of what an operator should hear of. */
   readonly onIncident?:
     | ((incident: CallIncident, context: CallContext, elapsedMs: number) => void)
@@ -97,8 +100,8 @@ export interface CallsOptions {
 export type Calls = ReturnType<typeof createCalls>;
 
 /** The one way of a call, from an admitted principal to what its reply is made of. */
-export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions = {}) {
-  const underWay = createCallsUnderWay();
+export function createCalls({ quotas, audit, metrics, state, onIncident }: CallsOptions = {}) {
+  const underWay = createCallsUnderWay({ state });
 
   function tell<Context extends CallContext, Result>(
     call: Call<Context, Result>,

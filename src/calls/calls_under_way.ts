@@ -1,5 +1,7 @@
 import { CallEnded, type EndOfCall } from "../core/async/abort.ts";
 import { startTimer } from "../core/async/deadline.ts";
+import { createMessages } from "../state/messages.ts";
+import type { State } from "../state/state.ts";
 import { callerKey, endOf, type Principal, principalKey } from "../core/principal.ts";
 
 /** The id of a JSON-RPC request. */
@@ -18,12 +20,18 @@ interface CallUnderWay {
   finish(): void;
 }
 
+interface CallsUnderWayOptions {
+  readonly checkEveryMs?: number;
+  /** Optional: shared with other processes, whose calls can be cancelled from here. */
+  readonly state?: State | undefined;
+}
+
 /**
  * The calls under way, so that one can be ended from outside: by a message that cancels it (MCP, Cancellation), by the end of
  * its caller's token or session, by its deadline, or by a stop of the server. A principal reaches only its own calls, and
  * without authentication an address its own.
  */
-export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly checkEveryMs?: number } = {}) {
+export function createCallsUnderWay({ checkEveryMs = endCheckMs, state }: CallsUnderWayOptions = {}) {
   const calls = new Map<string, Set<AbortController>>();
   // of calls whose tokens end by themselves; in milliseconds since 1970
   const ends = new Map<AbortController, number>();
@@ -33,6 +41,15 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly ch
   const keyOf = (principal: Principal, id: unknown) =>
     `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
 
+  const others = state?.isShared ? createMessages(state, "cancelled call", cancelHere) : undefined;
+
+  /** @returns whether a call had that key */
+  function cancelHere(key: string): boolean {
+    const group = calls.get(key);
+    // of several clients that share a token and chose the same id, none is touched
+    if (group?.size === 1) { for (const controller of group) end(controller, "its caller cancelled it"); }
+    return group !== undefined;
+  }
   function end(controller: AbortController, why: EndOfCall): void {
     controller.abort(new CallEnded(why));
   }
@@ -89,11 +106,10 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly ch
         },
       };
     },
-    /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
+    /** Cancels the call of that id, which may run in another process. */
     cancel(principal: Principal, id: unknown): void {
-      const group = calls.get(keyOf(principal, id));
-      if (group?.size !== 1) return;
-      for (const controller of group) end(controller, "its caller cancelled it");
+      const key = keyOf(principal, id);
+      if (!cancelHere(key)) others?.send(key, prefixOf(principal));
     },
     /** Ends every call of a principal, whose token or session has ended. */
     endPrincipal(principal: Principal): void {
@@ -102,6 +118,9 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly ch
     },
     /** Ends every call: the server stops. */
     endAll: (): void => endAll("the server stops", () => true),
-    [Symbol.dispose]: stopTimer,
+    [Symbol.dispose]() {
+      stopTimer();
+      others?.[Symbol.dispose]();
+    },
   };
 }

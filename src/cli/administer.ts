@@ -2,6 +2,7 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger } from "../core/logger.ts";
+import type { State } from "../state/state.ts";
 import type { Output } from "./output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
 import { addToken, listTokens, removeToken } from "./operations/token_operations.ts";
@@ -92,17 +93,17 @@ async function perform(
     case "update-user":
       return await updateUser(change, print, { warn });
     case "enable-user":
-      return await enableUser(user, print, { warn });
+      return await withSharedState(config, (shared) => enableUser({ ...user, shared }, print, { warn }));
     case "disable-user":
       return await disableUser(user, print, { warn });
     case "delete-user":
       return await deleteUser(user, print, { warn });
     case "list-users":
-      return await listUsers(user, print, { warn });
+      return await withSharedState(config, (shared) => listUsers({ ...user, shared }, print, { warn }));
     case "list-clients":
     case "revoke-client": {
       const { listClients, revokeClient } = await import("./operations/client_operations.ts");
-      const clients = { dataDir: config.data_dir, json: flags.json };
+      const clients = { config, json: flags.json };
       return flags.operation === "list-clients"
         ? await listClients(clients, print)
         : await revokeClient({ ...clients, clientId: flags.clientId ?? "" }, print);
@@ -115,6 +116,10 @@ async function perform(
         ? await checkRole(config, { json: flags.json, signal }, print)
         : await setupRole(config, { role: flags.role ?? "", signal }, print);
     }
+    case "setup-state": {
+      const { setUpSql } = await import("../state/postgres_engine.ts");
+      return print(setUpSql(config.state.database?.user ?? "postern_state"));
+    }
     case "ingest":
     case "index-pipeline":
     case "drop-index":
@@ -124,6 +129,18 @@ async function perform(
       return await ragOperation(flags, config, { print });
     }
   }
+}
+
+/** Where several servers count logins together, what they counted stands there and not in the user file. */
+async function withSharedState<T>(
+  config: Config,
+  work: (shared: { state: State; maxFailedAttempts: number } | undefined) => Promise<T>,
+): Promise<T> {
+  if (config.state.database === undefined) return await work(undefined);
+  const { openConfiguredState } = await import("../app/open_state.ts");
+  await using state = await openConfiguredState(config, createLogger(config.log));
+  const { max_failed_attempts_before_lockout: maxFailedAttempts } = config.http.auth;
+  return await work({ state, maxFailedAttempts });
 }
 
 function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {

@@ -35,6 +35,7 @@ export type Operation =
   | "evaluate"
   | "setup-role"
   | "check-role"
+  | "setup-state"
   | "doctor";
 
 /** A flag that selects an operation; with a placeholder it takes a value. */
@@ -202,6 +203,12 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "check-role",
         operation: "check-role",
         help: "Tell what the configured role of each database may do beyond reading",
+      },
+      {
+        flag: "setup-state",
+        operation: "setup-state",
+        help:
+          "Print the SQL that makes the tables of the state, and the role for them; Postern runs none of it",
       },
     ],
   },

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
+import { defined } from "../core/defined.ts";
 import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
+import { database as databaseSchema } from "./schema/databases.ts";
 import { isMap, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 
 type ParsedDatabase = ParsedConfig["databases"][number];
@@ -16,8 +18,10 @@ export type DatabaseConfig = Omit<ParsedDatabase, "host" | "port" | "hosts"> & {
  * The configuration that a server runs on: file, environment, flags and defaults together. Names are the file's own;
  * durations and timeouts are in milliseconds, sizes in bytes, `http.address` is a `ListenAddress`, paths are absolute.
  */
-export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" | "api_keys"> & {
+export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" | "api_keys" | "state"> & {
   databases: DatabaseConfig[];
+  /** How the database is reached that keeps the state. Optional: none where `data_dir` or memory does. */
+  state: Pick<ParsedConfig["state"], "grace"> & { database?: DatabaseConfig };
   pipelines: PipelineConfig[];
   /** Where libpq looks for passwords that are given nowhere else. Optional: none where no home folder is known. */
   pass_file?: string;
@@ -45,10 +49,31 @@ export function createConfig(
     ...rest,
     ...serversOf(parsed, written, folder),
     databases: parsed.databases.map(databaseConfig),
+    state: stateConfig(parsed),
     pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
     vendors: vendorsFrom(env),
     ...(passFile ? { pass_file: passFile } : {}),
     ...(notifySocket ? { notify_socket: notifySocket } : {}),
+  };
+}
+
+/** How long an answer of the state's database is waited for, and a connection to it, in milliseconds. */
+const stateTimeoutMs = 5_000;
+
+function stateConfig({ state, databases }: ParsedConfig): Config["state"] {
+  const { database: name, grace, host, port, ...own } = state;
+  if (name === undefined) return { grace };
+  const named = host === undefined ? databases.find((database) => database.name === name) : undefined;
+  const { password: _password, password_file: _file, ...base } = named ??
+    databaseSchema.parse({ name, database: name, ...defined({ host }), port });
+  return {
+    grace,
+    database: {
+      ...databaseConfig({ ...base, ...defined(own) }),
+      target_session_attrs: "read-write",
+      connect_timeout: stateTimeoutMs,
+      statement_timeout: stateTimeoutMs,
+    },
   };
 }
 

@@ -39,6 +39,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   if (valueAt(tree, ["audit", "required"]) === true && valueAt(tree, ["audit", "file"]) === undefined) {
     report(["audit", "required"], "needs audit.file: no call could be answered without its line");
   }
+  checkState(tree, report);
   checkClaims(tree, report);
   checkIdentity(tree, report);
   checkTls(tree, ["http", "tls"], report);
@@ -51,6 +52,27 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkPipelines(tree, report);
   checkKnowledgebase(tree, report);
   return faults;
+}
+
+/** The state must not be where callers' statements read it, nor in a database of one process. */
+function checkState(tree: ValueMap, report: Report): void {
+  const state = valueAt(tree, ["state"]);
+  const name = valueAt(state, ["database"]);
+  const isApart = valueAt(state, ["host"]) !== undefined;
+  if (state !== undefined) checkConnection(state, ["state"], report);
+  if (name === undefined) {
+    if (isApart) report(["state", "database"], "is required where state.host is given");
+    return;
+  }
+  if (isApart || typeof name !== "string") return;
+  const database = listOf(tree["databases"]).find((each) => valueAt(each, ["name"]) === name);
+  if (database === undefined) {
+    report(["state", "database"], "is none of databases; for another database give state.host too");
+  } else if (valueAt(database, ["embedded"]) !== undefined) {
+    report(["state", "database"], "is an embedded database, which one process alone can use");
+  } else if ((valueAt(state, ["user"]) ?? "postern_state") === (valueAt(database, ["user"]) ?? "postgres")) {
+    report(["state", "user"], "is the role of that database too: callers' statements could read the state");
+  }
 }
 
 function checkNames(entries: unknown, part: string, report: Report): void {
@@ -242,7 +264,7 @@ function didYouMean(tool: string): string {
   return nearest === undefined ? "" : `; did you mean "${nearest}"?`;
 }
 
-type Servers = Pick<ParsedConfig, "data_dir" | "http" | "server">;
+type Servers = Pick<ParsedConfig, "data_dir" | "http" | "server" | "state">;
 
 /**
  * Faults in who gets in, and of accounts that both servers have. They are looked for in settings that are valid each, with
@@ -274,10 +296,10 @@ function checkMethods(
 }
 
 function checkOauth(servers: Servers, { rag }: RunContext, report: Report): void {
-  const { http: { enabled, auth }, data_dir } = servers;
+  const { http: { enabled, auth }, data_dir, state } = servers;
   const { issuer } = auth.oauth;
   if (!enabled || !auth.enabled || !auth.methods.oauth || issuer === undefined) return;
-  if (data_dir === undefined) {
+  if (data_dir === undefined && state.database === undefined) {
     report(["data_dir"], "is required where http.auth.oauth.issuer is given: it keeps clients and grants");
   }
   if (rag) checkRagResource(servers, issuer, report);

@@ -14,7 +14,8 @@ export function ruleWarnings(tree: ValueMap, place: PlaceOf): string[] {
     ...(valueAt(tree, ["audit", "texts"]) === true && valueAt(tree, ["audit", "file"]) === undefined
       ? [`${at(["audit", "texts"])} has no effect without audit.file`]
       : []),
-    ...(tree["data_dir"] === undefined && haveWindowLimits(tree["limits"])
+    ...(tree["data_dir"] === undefined && valueAt(tree, ["state", "database"]) === undefined &&
+        haveWindowLimits(tree["limits"])
       ? [
         `${
           at(["limits"])

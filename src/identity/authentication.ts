@@ -10,7 +10,7 @@ export interface Authentication {
   /** Optional: none where nobody can log in with a password. */
   readonly login?: Login;
   /** Ends a session, by its id. Optional: none where nobody can log out. */
-  readonly endSession?: (id: string) => void;
+  readonly endSession?: (id: string) => Promise<void>;
   /** Scopes that every request needs whose caller's token is bound to scopes. */
   readonly requiredScopes?: readonly string[];
   /** Told of a request that was refused for its token. */

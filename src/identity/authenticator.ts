@@ -14,6 +14,16 @@ interface TokenSource {
 /** Where the sessions of the moment are found. */
 interface SessionSource {
   find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
+  /** Optional: learns of those that began at other processes. */
+  learn?(): Promise<void>;
+}
+
+/** Where the grants of the moment are found. */
+interface GrantSource {
+  find(
+    presented: PresentedToken | undefined,
+    nowMs: number,
+  ): Session | undefined | Promise<Session | undefined>;
 }
 
 /** A user's session as others see it. */
@@ -35,35 +45,54 @@ export interface Authenticator {
 
 /** Knows API tokens, sessions, and access tokens of the built-in authorization server; each only where it is given. */
 export function createAuthenticator(
-  options: { tokens?: TokenSource; sessions?: SessionSource; grants?: SessionSource; now: () => number },
+  options: { tokens?: TokenSource; sessions?: SessionSource; grants?: GrantSource; now: () => number },
 ) {
   const { tokens, sessions, grants, now } = options;
   const known = createLatestByText<PresentedToken>({ maxBytes: maxKnownBytes });
 
-  function principalOf(presented: PresentedToken): Principal | undefined {
+  /** @param text the token where it was not known before: what has just begun elsewhere may have to be learnt */
+  function principalOf(
+    presented: PresentedToken,
+    text: string | undefined,
+  ): Principal | undefined | Promise<Principal | undefined> {
     const time = now();
     // an API token and a session are always both looked up, so that the time does not tell the two apart
     const token = tokens?.find(presented, time);
     const login = sessions?.find(presented, time);
-    // access tokens are in a file, which takes longer: it is asked last, and about what is neither of the two
-    const session = login ?? (token === undefined ? grants?.find(presented, time) : undefined);
-    if (token === undefined) return session && { kind: "session", ...session };
-    const { id, database } = token;
-    return { kind: "token", id, ...(database === null ? {} : { database }) };
+    if (token !== undefined) {
+      const { id, database } = token;
+      return { kind: "token", id, ...(database === null ? {} : { database }) };
+    }
+    if (login !== undefined) return principalOfSession(login);
+    if (text !== undefined && sessions?.learn !== undefined && isSessionToken(text)) {
+      return sessions.learn().then(() => principalOfSession(sessions.find(presented, time)));
+    }
+    if (text?.startsWith(tokenPrefix) === false) return undefined;
+    // access tokens may have to be looked up in the state: it is asked last, and about what is neither of the two
+    const session = grants?.find(presented, time);
+    return session instanceof Promise ? session.then(principalOfSession) : principalOfSession(session);
   }
 
   return {
-    authenticate(authorizationHeader: string | null): Principal | undefined {
+    authenticate(authorizationHeader: string | null): Principal | undefined | Promise<Principal | undefined> {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);
-      const presented = before ?? presentToken(bearerToken(authorizationHeader) ?? "");
+      const text = before === undefined ? bearerToken(authorizationHeader) ?? "" : undefined;
+      const presented = before ?? presentToken(text ?? "");
       if (presented === undefined) return undefined;
-      const principal = principalOf(presented);
-      if (principal === undefined) known.delete(authorizationHeader);
-      else if (before === undefined) known.set(authorizationHeader, presented, digestBytes);
-      return principal;
+      const remember = (principal: Principal | undefined) => {
+        if (principal === undefined) known.delete(authorizationHeader);
+        else if (before === undefined) known.set(authorizationHeader, presented, digestBytes);
+        return principal;
+      };
+      const principal = principalOf(presented, text);
+      return principal instanceof Promise ? principal.then(remember) : remember(principal);
     },
   };
+}
+
+function principalOfSession(session: Session | undefined): Principal | undefined {
+  return session && { kind: "session", ...session };
 }
 
 /**
@@ -95,6 +124,7 @@ export function withIssuer(
   return {
     authenticate(authorizationHeader, addressOf) {
       const principal = own.authenticate(authorizationHeader);
+      // a promise too: what is looked up elsewhere has the form of a token of ours
       if (principal !== undefined || authorizationHeader === null) return principal;
       const token = bearerToken(authorizationHeader);
       if (token === undefined || token.startsWith(tokenPrefix) || isSessionToken(token)) return undefined;

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { defined } from "../core/defined.ts";
 import { addressGroup, type RateLimiter } from "./rate_limiter.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
 import {
@@ -34,8 +35,11 @@ export type VerifyResult =
   | { readonly kind: "verified"; readonly account: UserRecord }
   | Exclude<LoginResult, { kind: "success" }>;
 
-/** Whether the password is right is not told. */
-type NotTried = { readonly kind: "rate_limited" | "busy"; readonly retryAfterSeconds: number };
+/** Whether the password is right is not told; `unavailable`: what servers share does not answer. */
+type NotTried = {
+  readonly kind: "rate_limited" | "busy" | "unavailable";
+  readonly retryAfterSeconds: number;
+};
 
 /** What an audit may know besides. */
 export interface LoginReport {
@@ -56,6 +60,8 @@ export interface LoginOptions {
   readonly passwords: PasswordHasher;
   readonly sessions: Sessions;
   readonly limiter: RateLimiter;
+  /** Optional: learns what failed at other processes until now. */
+  readonly learn?: (() => Promise<void>) | undefined;
   /** Told of each login, just before the caller gets its result, which waits for it. */
   readonly onLogin?: (report: LoginReport) => void | Promise<unknown>;
 }
@@ -64,7 +70,8 @@ export type Login = ReturnType<typeof createLogin>;
 
 /** Logs users in: limits by address, compares the password, counts what failed, opens a session. */
 export function createLogin(options: LoginOptions) {
-  const { users, passwords, sessions, limiter, onLogin = () => {} } = options;
+  const { users, passwords, sessions, limiter, onLogin = () => {}, learn = () => Promise.resolve() } =
+    options;
 
   function limited(address: string): NotTried | undefined {
     const limit = limiter.check(address);
@@ -83,15 +90,13 @@ export function createLogin(options: LoginOptions) {
     // comparisons run at once on several threads: their results are counted and told one after the other
     const limitedAfter = limited(address);
     if (limitedAfter !== undefined) return limitedAfter;
-    if (comparison === "not_admitted") return { kind: "busy", retryAfterSeconds: 1 };
+    if (comparison === "not_admitted") return busy;
     const user = users.find(username);
     const reason = refusal(user, comparison === "match" && user?.passwordHash === hash);
-    if (reason === undefined && user !== undefined) {
-      users.recordLogin(username);
-      return { kind: "success", user };
-    }
-    limiter.recordFailed(address);
+    if (reason === undefined && user !== undefined) return { kind: "success", user };
     users.recordFailedLogin(username);
+    // other processes may have counted more meanwhile: then nobody learns the result
+    if (!await limiter.recordFailed(address)) return limited(address) ?? busy;
     return { kind: "failed", reason: reason ?? "unknown_user" };
   }
 
@@ -119,19 +124,43 @@ export function createLogin(options: LoginOptions) {
     }
   }
 
+  /** Lets a user in, unless meanwhile the account has changed or too many attempts have failed at other processes. */
+  async function succeed<T>(
+    { username, address }: LoginRequest,
+    decided: Awaited<ReturnType<typeof decide>>,
+    onSuccess: (user: UserRecord) => Promise<Success<T>>,
+  ) {
+    if (decided.kind !== "success") return decided;
+    const success = await onSuccess(decided.user);
+    const user = users.find(username);
+    const reason = refusal(user, user?.passwordHash === decided.user.passwordHash);
+    const refused = limited(address) ?? (reason && { kind: "failed" as const, reason });
+    if (refused === undefined) {
+      users.recordLogin(username);
+      return { kind: "success" as const, success };
+    }
+    if (success.sessionId !== undefined) sessions.end(success.sessionId);
+    return refused;
+  }
+
   async function run<T>(
     request: LoginRequest,
     via: Pick<LoginReport, "via">,
-    onSuccess: (user: UserRecord) => { readonly result: T; readonly sessionId?: string },
+    onSuccess: (user: UserRecord) => Promise<Success<T>>,
   ): Promise<T | Exclude<LoginResult, { kind: "success" }>> {
     const { username, address, requestId } = request;
-    const decision = await decide(request);
+    const decision = await decide(request).then((decided) => succeed(request, decided, onSuccess))
+      .catch((error): NotTried => {
+        if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
+        const seconds = error.data?.retryAfterSeconds;
+        return { kind: "unavailable", retryAfterSeconds: typeof seconds === "number" ? seconds : 1 };
+      });
     const named = requestId !== undefined && { requestId };
     const report = { username, address, result: decision.kind, ...named, ...via };
     switch (decision.kind) {
       case "success": {
-        const { result, ...opened } = onSuccess(decision.user);
-        await onLogin({ ...report, ...opened });
+        const { success: { result, sessionId } } = decision;
+        await onLogin({ ...report, ...defined({ sessionId }) });
         return result;
       }
       case "failed":
@@ -150,8 +179,8 @@ export function createLogin(options: LoginOptions) {
     },
     /** @throws the signal's reason where it aborts while the login waits */
     authenticate(request: LoginRequest): Promise<LoginResult> {
-      return run<LoginResult>(request, {}, ({ username, createdAt }) => {
-        const session: NewSession = sessions.start(username, createdAt ?? undefined);
+      return run<LoginResult>(request, {}, async ({ username, createdAt }) => {
+        const session: NewSession = await sessions.start(username, createdAt ?? undefined);
         const { id: sessionId, token: sessionToken, expiresAt } = session;
         return { result: { kind: "success", sessionToken, expiresAt }, sessionId };
       });
@@ -161,13 +190,25 @@ export function createLogin(options: LoginOptions) {
       return run<VerifyResult>(
         request,
         { via: "oauth" },
-        (account) => ({ result: { kind: "verified", account } }),
+        async (account) => {
+          await learn();
+          return { result: { kind: "verified", account } };
+        },
       );
     },
   };
 }
 
 type Reason = NonNullable<LoginReport["reason"]>;
+
+/** What a right password gives. */
+interface Success<T> {
+  readonly result: T;
+  /** Of the session that it opened. */
+  readonly sessionId?: string;
+}
+
+const busy: NotTried = { kind: "busy", retryAfterSeconds: 1 };
 
 function refusal(user: UserRecord | undefined, matches: boolean): Reason | undefined {
   if (user === undefined) return "unknown_user";

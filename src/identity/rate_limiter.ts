@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { canonicalIpAddress, formatIpv6Block, isInBlocks, parseAddressBlock } from "../core/address.ts";
 import type { StateRecords } from "../state/state.ts";
 
@@ -10,8 +11,10 @@ export interface RateLimiterOptions {
   readonly now: () => number;
   /** Addresses that are remembered at most. */
   readonly maxAddresses?: number;
-  /** Optional: keeps failed attempts over restarts, and for other processes; in memory alone without it. */
+  /** Optional: keeps failed attempts, and knows those of other processes; in memory alone without it. */
   readonly kept?: StateRecords | undefined;
+  /** Milliseconds since 1970, by the clock of `kept`. */
+  readonly wallNow?: () => number;
   /** What counts as one address. Optional; the default is `addressGroup`. */
   readonly groupOf?: (address: string) => string;
 }
@@ -32,7 +35,8 @@ type RateLimit =
  * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
  */
 export function createRateLimiter(options: RateLimiterOptions) {
-  const { windowMs, maxAttempts, now, kept, maxAddresses = 250_000, groupOf = addressGroup } = options;
+  const { windowMs, maxAttempts, now, kept, wallNow = Date.now } = options;
+  const { maxAddresses = 250_000, groupOf = addressGroup } = options;
   // an address is in one of the two
   const counting = createFailedAttempts();
   const spent = createFailedAttempts();
@@ -43,6 +47,10 @@ export function createRateLimiter(options: RateLimiterOptions) {
   }
 
   function removeOld(time: number): void {
+    for (const [id, expiresAt] of counted) {
+      if (expiresAt > wallNow()) break;
+      counted.delete(id);
+    }
     for (const log of [counting, spent]) {
       for (let left = sweptAtOnce; left > 0; left--) {
         const oldest = log.oldest();
@@ -66,18 +74,20 @@ export function createRateLimiter(options: RateLimiterOptions) {
     (times.length === maxAttempts ? spent : counting).set(key, times);
   }
 
-  /** Takes in what failed before a restart and at other processes; an attempt is kept by the time of day. */
-  function takeKept(): void {
+  // the attempts that are kept, and when each leaves the window
+  const counted = new Map<string, number>();
+  const beingKept = new Set<{ readonly key: string; others: number }>();
+  // what failed before a restart and at other processes; an attempt is kept by the time of day
+  kept?.follow((id, record) => {
+    if (typeof record?.value !== "string" || counted.has(id)) return;
+    counted.set(id, record.expiresAt);
     const time = now();
-    const startedAt = Date.now() - time;
-    for (const { id, value } of kept?.all() ?? []) {
-      const failed = Array.isArray(value) ? value.filter((at) => typeof at === "number") : [];
-      const times = failed.map((at) => Math.min(time, at - startedAt)).slice(-maxAttempts);
-      if (times.length > inWindow(id, time).length) remember(id, times);
-    }
-  }
-  takeKept();
-  kept?.onChanged(takeKept);
+    const failedAt = Math.min(time, time - (wallNow() - (record.expiresAt - windowMs)));
+    if (time - failedAt >= windowMs) return;
+    const times = [...inWindow(record.value, time), failedAt].toSorted((one, other) => one - other);
+    remember(record.value, times.slice(-maxAttempts));
+    for (const waiting of beingKept) if (waiting.key === record.value) waiting.others++;
+  });
 
   return {
     /**
@@ -94,15 +104,30 @@ export function createRateLimiter(options: RateLimiterOptions) {
       if (first === undefined) return { limited: false };
       return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
     },
-    recordFailed(address: string): void {
+    /**
+     * Resolves once all processes count it.
+     *
+     * @returns whether fewer than `maxAttempts` came before it, at other processes too: else nobody may learn its result
+     * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where other servers would not count it
+     */
+    async recordFailed(address: string): Promise<boolean> {
       const time = now();
       removeOld(time);
       const key = groupOf(address);
-      const times = [...inWindow(key, time), time].slice(-maxAttempts);
-      remember(key, times);
-      const startedAt = Date.now() - time;
-      const value = times.map((failedAt) => Math.round(startedAt + failedAt));
-      kept?.keep({ id: key, value, expiresAt: Math.ceil(startedAt + time + windowMs) });
+      const before = inWindow(key, time);
+      remember(key, [...before, time].slice(-maxAttempts));
+      if (kept === undefined) return before.length < maxAttempts;
+      const id = randomUUID();
+      const waiting = { key, others: 0 };
+      const expiresAt = wallNow() + windowMs;
+      counted.set(id, expiresAt);
+      beingKept.add(waiting);
+      try {
+        await kept.keep({ id, value: key, expiresAt });
+      } finally {
+        beingKept.delete(waiting);
+      }
+      return before.length + waiting.others < maxAttempts;
     },
     /** Addresses remembered, some of which may have no attempt in the window any more. */
     get size() {

@@ -4,6 +4,7 @@ import { digestOfHash, isPresented, type PresentedToken } from "./presented_toke
 import { mayStay } from "./users/lockout.ts";
 import type { AccountSource } from "./users/user_directory.ts";
 import { sha256 } from "../core/text/sha256.ts";
+import { defined } from "../core/defined.ts";
 import { isMap } from "../core/yaml/value_tree.ts";
 import type { StateRecord, StateRecords } from "../state/state.ts";
 
@@ -22,8 +23,12 @@ interface SessionsOptions {
   readonly lifetimeMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Optional: keeps them over restarts, and for other processes; in memory alone without it. */
+  /** Optional: keeps them, and knows those that began elsewhere; in memory alone without it. */
   readonly kept?: StateRecords | undefined;
+  /** Optional: throws where what is known of sessions may not be relied on. */
+  readonly requireCurrent?: () => void;
+  /** Optional: learns of sessions that began at other processes; none where there are no others. */
+  readonly learn?: (() => Promise<void>) | undefined;
   /** Told of each session that ends, for whatever reason but close(). */
   readonly onEnded?: (session: Session) => void;
   /** Sessions that a user may have at once; a login beyond that ends the oldest. */
@@ -36,19 +41,17 @@ interface OpenSession {
   readonly hash: string;
   readonly digest: Uint8Array;
   readonly expiresAt: number;
-  /** Whether it is kept, so that others may end it. */
-  readonly isKept: boolean;
 }
 
 const sweepEveryMs = 1_000;
 
 export function createSessions(options: SessionsOptions) {
-  const { lifetimeMs, now, kept, onEnded = () => {}, maxPerUser = 1_000 } = options;
-  // in the order of their start, which is that of their ends, since all live equally long
+  const { lifetimeMs, now, kept, onEnded = () => {}, requireCurrent = () => {}, maxPerUser = 1_000 } =
+    options;
+  // in the order of their start
   const byId = new Map<string, OpenSession>();
   const byHash = new Map<string, OpenSession>();
   const byUser = new Map<string, Set<OpenSession>>();
-  const endedButKept = new Set<string>();
 
   function add(open: OpenSession): void {
     const { id, username } = open.session;
@@ -59,38 +62,35 @@ export function createSessions(options: SessionsOptions) {
     byHash.set(open.hash, open);
   }
   function end(open: OpenSession | undefined): void {
-    if (open === undefined || !byId.delete(open.session.id)) return;
-    if (kept?.forget(open.session.id) === false) endedButKept.add(open.session.id);
+    if (open === undefined || !remove(open)) return;
+    kept?.forget(open.session.id);
+    onEnded(open.session);
+  }
+  function remove(open: OpenSession): boolean {
+    if (!byId.delete(open.session.id)) return false;
     byHash.delete(open.hash);
     const { username } = open.session;
     const ofUser = byUser.get(username);
     ofUser?.delete(open);
     if (ofUser?.size === 0) byUser.delete(username);
-    onEnded(open.session);
+    return true;
   }
   /** Ends what has expired; it also happens by itself. */
   function sweep(): void {
     const time = now();
-    for (const open of byId.values()) {
-      if (open.expiresAt > time) return;
-      end(open);
-    }
+    for (const open of byId.values()) if (open.expiresAt <= time) end(open);
   }
-  /** Takes in what is kept, and ends here what was ended elsewhere. */
-  function takeKept(): void {
-    const all = kept?.all();
-    if (all === undefined) return;
-    const records = new Map(all.map((record) => [record.id, record]));
-    for (const id of endedButKept) if (!records.has(id) || kept?.forget(id)) endedButKept.delete(id);
-    for (const [id, open] of [...byId]) if (open.isKept && !records.has(id)) end(open);
-    for (const [id, record] of records) {
+  kept?.follow((id, record) => {
+    const known = byId.get(id);
+    if (record === undefined) {
+      // another process has ended it
+      if (known !== undefined && remove(known)) onEnded(known.session);
+    } else if (known === undefined) {
       // all live equally long, also where the setting was another one when they began
-      const open = byId.has(id) || endedButKept.has(id) ? undefined : keptSession(record, now() + lifetimeMs);
+      const open = keptSession(record, now() + lifetimeMs);
       if (open !== undefined) add(open);
     }
-  }
-  takeKept();
-  kept?.onChanged(takeKept);
+  });
   const sweeper = setInterval(sweep, sweepEveryMs);
   Deno.unrefTimer(sweeper);
   const close = () => clearInterval(sweeper);
@@ -99,22 +99,29 @@ export function createSessions(options: SessionsOptions) {
     get size() {
       return byId.size;
     },
-    start(username: string, accountSince?: number): NewSession {
+    /** @throws {AppError} `unavailable`, with `retryAfterSeconds`, where other servers would not know it */
+    async start(username: string, accountSince?: number): Promise<NewSession> {
       const token = randomBytes(32).toString("base64");
       const hash = sha256(token);
       const expiresAt = now() + lifetimeMs;
       const since = accountSince === undefined ? {} : { accountSince };
       const session: Session = { id: randomUUID(), username, ...since };
-      add({ session, hash, digest: digestOfHash(hash), expiresAt, isKept: kept !== undefined });
-      kept?.keep({ id: session.id, value: { username, ...since, hash }, expiresAt });
+      await kept?.keep({ id: session.id, value: { username, ...since, hash }, expiresAt });
+      if (!byId.has(session.id)) add({ session, hash, digest: digestOfHash(hash), expiresAt });
       return { ...session, token, expiresAt };
     },
-    /** The session of a token; undefined where none has it or it has expired. */
+    /**
+     * The session of a token; undefined where none has it or it has expired.
+     * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where it may have ended elsewhere long ago
+     */
     find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
       if (presented === undefined) return undefined;
       const open = byHash.get(presented.hash);
       if (!isPresented(open?.digest, presented) || open === undefined) return undefined;
-      if (open.expiresAt > nowMs) return open.session;
+      if (open.expiresAt > nowMs) {
+        requireCurrent();
+        return open.session;
+      }
       end(open);
       return undefined;
     },
@@ -133,6 +140,7 @@ export function createSessions(options: SessionsOptions) {
         }
       }
     },
+    ...defined({ learn: options.learn }),
     sweep,
     close,
     [Symbol.dispose]: close,
@@ -146,5 +154,5 @@ function keptSession({ id, value, expiresAt }: StateRecord, latestEnd: number): 
   if (typeof username !== "string" || typeof hash !== "string") return undefined;
   const session: Session = { id, username, ...(typeof accountSince === "number" && { accountSince }) };
   const digest = digestOfHash(hash);
-  return { session, hash, digest, expiresAt: Math.min(expiresAt, latestEnd), isKept: true };
+  return { session, hash, digest, expiresAt: Math.min(expiresAt, latestEnd) };
 }

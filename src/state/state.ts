@@ -1,141 +1,340 @@
-import { join } from "node:path";
-import { checkSqliteFile, openSqliteFile, type SqliteLayout } from "../core/files/sqlite_file.ts";
+import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-
-/** The file in `data_dir` with what a server must remember. */
-export const stateFile = (dataDir: string): string => join(dataDir, "state.sqlite");
+import {
+  type RunOptions,
+  sql,
+  type StateEngine,
+  stateIsAway,
+  type Statement,
+  type StateRow,
+} from "./engine.ts";
 
 /** Something to remember. */
 export interface StateRecord {
   readonly id: string;
   /** As JSON has it. */
   readonly value: unknown;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the state's clock. */
   readonly expiresAt: number;
 }
 
-/** The records of one kind. Nothing here throws: what cannot be kept is told in the log, and lasts as long as the process. */
+/** What became of a record: it was kept, or it is gone; of one that expires nothing is told. */
+export type StateChange = (id: string, record: StateRecord | undefined) => void;
+
+/** The records of one kind, of which each process knows all. */
 export interface StateRecords {
-  /** Those that have not expired, the first to expire first; undefined where it cannot be told. */
-  all(): readonly StateRecord[] | undefined;
-  /** Keeps a record, in place of one with its id. */
-  keep(record: StateRecord): void;
-  /** @returns whether it is forgotten */
-  forget(id: string): boolean;
-  /** Told, within a second, when another process has changed something. */
-  onChanged(listener: () => void): void;
+  /**
+   * Keeps a record, in place of one with its id. Once it resolves, this process knows what others changed until then.
+   *
+   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where the state is shared and cannot be reached; another
+   * state that fails is told in the log, and the record lasts as long as the process
+   */
+  keep(record: StateRecord): Promise<void>;
+  /** Forgets a record, and tries until it is done: what was ended stays ended. */
+  forget(id: string): void;
+  /** Tells of each record that there is, and from then on of what other processes keep and forget. */
+  follow(onChange: StateChange): void;
 }
 
-export interface State extends Disposable {
+/** What a server must remember beyond its own end, and what all servers that use the state know together. */
+export interface State extends AsyncDisposable {
+  /** Whether other servers use it too. */
+  readonly isShared: boolean;
+  /** Milliseconds since 1970, by the clock that all who use the state share. */
+  now(): number;
   of(kind: string): StateRecords;
-  /** Looks whether another process has changed something; it also happens by itself. */
-  lookForChanges(): void;
+  /** Tells of each record of a kind that is ended, here or elsewhere; undefined: any may have been. */
+  onEnded(kind: string, listener: (id: string | undefined) => void): void;
+  /**
+   * Learns what other processes have changed until now, which also happens by itself, within a second.
+   * @throws {AppError} `unavailable`, with `retryAfterSeconds`
+   */
+  catchUp(): Promise<void>;
+  /** Whether anything was heard of it. */
+  hasAnswered(): boolean;
+  /**
+   * Whether what is known here may still be relied on.
+   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where nothing was heard of the state for too long
+   */
+  requireCurrent(): void;
+  /** Runs statements that change nothing. @throws as {@linkcode StateEngine.run} */
+  read(statements: readonly Statement[]): Promise<readonly (readonly StateRow[])[]>;
+  /**
+   * Runs statements in one transaction, after the clock was counted up, so that `currentVersion` is theirs alone.
+   *
+   * @throws as {@linkcode StateEngine.run}
+   */
+  change(
+    statements: readonly Statement[],
+    options?: RunOptions,
+  ): Promise<readonly (readonly StateRow[])[]>;
+}
+
+/** In a statement of `change`: the version of this change. */
+export const currentVersion = sql`(SELECT version FROM clock)`;
+const tick = sql`UPDATE clock SET version = version + 1`;
+
+/** Statements that end records, and have those learn of it who follow them. @param which a condition on `records` */
+export function endStatements(which: Statement, time: number): Statement[] {
+  return [
+    sql`INSERT INTO ended (kind, id, at, version)
+      SELECT kind, id, CAST(${time} AS BIGINT), ${currentVersion} FROM records WHERE ${which}`,
+    sql`DELETE FROM records WHERE ${which} RETURNING kind, id`,
+  ];
 }
 
 interface StateOptions {
-  readonly path: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly engine: StateEngine;
+  /** For how long what is known is relied on where a shared state cannot be reached. */
+  readonly graceMs: number;
   readonly logger: Logger;
 }
 
 const lookEveryMs = 1_000;
+const sweepEveryMs = 60_000;
+/** Of what has expired. */
+const sweptAtOnce = 1_000;
+/** How long it is remembered which records are gone; who has heard nothing for half of it reads all records again. */
+const endedKeptMs = 10 * 60_000;
+/** In one answer. */
+const mostRows = 10_000;
 
-/**
- * What a server must remember beyond its own end, in an SQLite file that several processes may share.
- *
- * @throws {AppError} `invalid`, `conflict` or `unavailable`, naming the path, where the file cannot be used
- */
-export function openState({ path, now, logger }: StateOptions): State {
-  const file = openSqliteFile(path, layout);
-  const select = file.prepare(
-    "SELECT id, value, expires_at FROM records WHERE kind = ? AND expires_at > ? ORDER BY expires_at, id",
-  );
-  const insert = file.prepare(
-    `INSERT INTO records (kind, id, value, expires_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
-  );
-  const remove = file.prepare("DELETE FROM records WHERE kind = ? AND id = ?");
-  const clear = file.prepare("DELETE FROM records WHERE expires_at <= ?");
-  // another number whenever another connection has written
-  const version = file.prepare("PRAGMA data_version");
-  const listeners: (() => void)[] = [];
-  let isClosed = false;
+export function openState({ engine, graceMs, logger }: StateOptions): State {
+  const { name, isShared, now } = engine;
+  const followers = new Map<string, StateChange[]>();
+  const endListeners = new Map<string, ((id: string | undefined) => void)[]>();
+  /** Kinds of which nothing has been read yet. */
+  const unread = new Set<string>();
+  /** By kind, what is to be forgotten and is not yet. */
+  const toForget = new Map<string, Set<string>>();
+  const knownIds = new Map<string, Map<string, number>>();
+  let seen = 0;
+  let heardAt = -Infinity;
   let hasFailed = false;
-  let seen = version.get()?.data_version;
+  let isClosed = false;
+  let catching: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  let sweptAt = -Infinity;
 
-  function orWarn<T>(doing: string, work: () => T): T | undefined {
-    if (isClosed) return undefined;
-    try {
-      const result = work();
-      hasFailed = false;
-      return result;
-    } catch (error) {
-      // once, until it works again: it is tried every second
-      if (!hasFailed) logger.warn(`Cannot ${doing} ${path}: a restart forgets what changes now`, { error });
-      hasFailed = true;
-      return undefined;
+  const read = (statements: readonly Statement[]) => engine.run(statements, { onlyReads: true });
+
+  /** The ids of a kind that are known here, and when each expires. */
+  function known(kind: string): Map<string, number> {
+    const ids = knownIds.get(kind) ?? new Map<string, number>();
+    knownIds.set(kind, ids);
+    return ids;
+  }
+
+  function tell(kind: string, id: string, record: StateRecord | undefined): void {
+    if (record === undefined) known(kind).delete(id);
+    else if (toForget.get(kind)?.has(id)) return;
+    else known(kind).set(id, record.expiresAt);
+    for (const told of followers.get(kind) ?? []) told(id, record);
+  }
+
+  function tellEnded(kind: string, id: string | undefined): void {
+    for (const told of endListeners.get(kind) ?? []) told(id);
+  }
+
+  /** Reads what came after a version, in the order in which it came. */
+  async function readChanges(): Promise<void> {
+    for (;;) {
+      const since = seen;
+      const kinds = [...followers.keys()].filter((kind) => !unread.has(kind));
+      const [clock, changed = [], ended = []] = await read([
+        sql`SELECT version FROM clock`,
+        sql`SELECT kind, id, value, expires_at, version FROM records
+          WHERE version > ${since} AND kind IN (${kinds}) ORDER BY version LIMIT ${mostRows}`,
+        sql`SELECT kind, id, version FROM ended
+          WHERE version > ${since} AND kind IN (${[...kinds, ...endListeners.keys()]})
+          ORDER BY version LIMIT ${mostRows}`,
+      ]);
+      heardAt = performance.now();
+      const rows = [...changed, ...ended].toSorted((one, other) => versionOf(one) - versionOf(other));
+      // where there is more, all of a version is read again with what follows
+      const cuts = [changed, ended].filter(({ length }) => length === mostRows);
+      const upTo = Math.min(versionOf(clock?.[0]), ...cuts.map((cut) => versionOf(cut.at(-1)) - 1));
+      for (const row of rows) if (versionOf(row) <= upTo || cuts.length === 0) apply(row);
+      seen = Math.max(seen, upTo);
+      if (cuts.length === 0) return;
     }
   }
 
-  function lookForChanges(): void {
-    orWarn("read", () => {
-      const current = version.get()?.data_version;
-      if (current === seen) return;
-      seen = current;
-      for (const listener of listeners) listener();
+  /** Reads all records of a kind, as they came: those that are known and no longer there have ended. */
+  async function readAll(kind: string): Promise<void> {
+    const missing = new Set(known(kind).keys());
+    for (let after = 0, isCut = true; isCut;) {
+      const [rows = []] = await read([
+        sql`SELECT kind, id, value, expires_at, version FROM records WHERE kind = ${kind} AND version > ${after}
+          ORDER BY version LIMIT ${mostRows}`,
+      ]);
+      for (const row of rows) {
+        missing.delete(String(row["id"]));
+        apply(row);
+      }
+      isCut = rows.length === mostRows;
+      after = versionOf(rows.at(-1)) - 1;
+    }
+    for (const id of missing) tell(kind, id, undefined);
+    unread.delete(kind);
+  }
+
+  async function learn(): Promise<void> {
+    // changes are remembered for some time alone
+    const isOutdated = performance.now() - heardAt > endedKeptMs / 2;
+    const isFirst = heardAt === -Infinity;
+    if (isOutdated) {
+      // first, since what is read whole may be older than what changed
+      seen = await versionNow();
+      for (const kind of followers.keys()) unread.add(kind);
+    }
+    for (const kind of unread) await readAll(kind);
+    if (isOutdated && !isFirst) { for (const kind of endListeners.keys()) tellEnded(kind, undefined); }
+    await readChanges();
+  }
+
+  async function versionNow(): Promise<number> {
+    const [clock] = await read([sql`SELECT version FROM clock`]);
+    return versionOf(clock?.[0]);
+  }
+
+  function apply(row: StateRow): void {
+    const { kind, id, value, expires_at: expiresAt } = row;
+    if (value === undefined) {
+      tell(String(kind), String(id), undefined);
+      return tellEnded(String(kind), String(id));
+    }
+    if (Number(expiresAt) <= now()) return;
+    tell(String(kind), String(id), {
+      id: String(id),
+      value: JSON.parse(String(value)),
+      expiresAt: Number(expiresAt),
     });
   }
 
-  orWarn("write to", () => clear.run(now()));
-  const timer = setInterval(lookForChanges, lookEveryMs);
+  /** One at a time; whoever asks meanwhile gets the next. */
+  function catchUp(): Promise<void> {
+    if (catching === undefined) {
+      catching = learn().finally(() => catching = undefined);
+      return catching;
+    }
+    return next ??= catching.catch(() => {}).then(() => {
+      next = undefined;
+      return catchUp();
+    });
+  }
+
+  async function orWarn(doing: string, work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work();
+      hasFailed = false;
+      return true;
+    } catch (error) {
+      if (isClosed) return false;
+      // once, until it works again: it is tried every second
+      const loss = isShared ? "" : ": a restart forgets what changes now";
+      if (!hasFailed) logger.warn(`Cannot ${doing} the state in ${name}${loss}`, { error });
+      hasFailed = true;
+      return false;
+    }
+  }
+
+  async function change(statements: readonly Statement[], options?: RunOptions) {
+    const [, ...rows] = await engine.run([tick, ...statements], options);
+    for (const { kind, id, ...others } of rows.flat()) {
+      // what `endStatements` ended; other processes learn of it when they look
+      if (kind !== undefined && Object.keys(others).length === 0) tellEnded(String(kind), String(id));
+    }
+    return rows;
+  }
+
+  async function forgetAll(): Promise<void> {
+    for (const [kind, ids] of toForget) {
+      const some = [...ids];
+      await change(endStatements(sql`kind = ${kind} AND id IN (${some})`, now()), { isTold: true });
+      for (const id of some) ids.delete(id);
+      if (ids.size === 0) toForget.delete(kind);
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    sweptAt = performance.now();
+    for (const ids of knownIds.values()) {
+      for (const [id, expiresAt] of ids) if (expiresAt <= now()) ids.delete(id);
+    }
+    await change([
+      sql`DELETE FROM records WHERE (kind, id) IN
+        (SELECT kind, id FROM records WHERE expires_at <= ${now()} LIMIT ${sweptAtOnce})`,
+      sql`DELETE FROM ended WHERE at <= ${now() - endedKeptMs}`,
+    ], { erases: true });
+  }
+
+  /** What goes on by itself. */
+  async function look(): Promise<void> {
+    if (toForget.size > 0) await orWarn("write to", forgetAll);
+    await orWarn("read", catchUp);
+    if (performance.now() - sweptAt > sweepEveryMs) await orWarn("write to", sweep);
+  }
+
+  engine.onChanged(() => void orWarn("read", catchUp));
+  // the program may have stood still for long
+  void orWarn("write to", sweep);
+  // a file tells by itself when another process has written
+  const timer = setInterval(() => {
+    if (isShared || toForget.size > 0 || performance.now() - sweptAt > sweepEveryMs) void look();
+  }, lookEveryMs);
   // it alone does not keep the process alive
   Deno.unrefTimer(timer);
   return {
+    isShared,
+    now,
     of: (kind) => ({
-      all: () =>
-        orWarn("read", () =>
-          select.all(kind, now()).map(({ id, value, expires_at }) => ({
-            id: String(id),
-            value: JSON.parse(String(value)),
-            expiresAt: Number(expires_at),
-          }))),
-      keep({ id, value, expiresAt }) {
-        orWarn("write to", () => {
-          insert.run(kind, id, JSON.stringify(value), expiresAt);
-          clear.run(now());
-        });
+      async keep({ id, value, expiresAt }) {
+        const write = () =>
+          change([
+            sql`INSERT INTO records (kind, id, value, created_at, expires_at, version)
+              VALUES (${kind}, ${id}, ${JSON.stringify(value)}, ${now()}, ${
+              Math.ceil(expiresAt)
+            }, ${currentVersion})
+              ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at,
+                version = excluded.version`,
+          ], { isTold: true });
+        if (!isShared) return void await orWarn("write to", write);
+        await write();
+        await catchUp();
       },
-      forget: (id) => orWarn("write to", () => remove.run(kind, id)) !== undefined,
-      onChanged: (listener) => void listeners.push(listener),
+      forget(id) {
+        const ids = toForget.get(kind) ?? new Set();
+        toForget.set(kind, ids.add(id));
+        void orWarn("write to", forgetAll);
+      },
+      follow(onChange) {
+        const others = followers.get(kind) ?? [];
+        followers.set(kind, [...others, onChange]);
+        unread.add(kind);
+      },
     }),
-    lookForChanges,
-    [Symbol.dispose]() {
+    onEnded(kind, listener) {
+      endListeners.set(kind, [...endListeners.get(kind) ?? [], listener]);
+    },
+    catchUp,
+    hasAnswered: () => heardAt !== -Infinity,
+    requireCurrent() {
+      if (!isShared || performance.now() - heardAt <= graceMs) return;
+      throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });
+    },
+    read,
+    change,
+    async [Symbol.asyncDispose]() {
       if (isClosed) return;
-      isClosed = true;
       clearInterval(timer);
-      file.close();
+      if (toForget.size > 0) await orWarn("write to", forgetAll);
+      isClosed = true;
+      await engine[Symbol.asyncDispose]();
     },
   };
 }
 
-const layout: SqliteLayout = {
-  kind: "state",
-  version: 1,
-  tables: `
-    CREATE TABLE records (
-      kind TEXT NOT NULL,
-      id TEXT NOT NULL,
-      value TEXT NOT NULL,
-      expires_at INTEGER NOT NULL,
-      PRIMARY KEY (kind, id)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX records_by_end ON records (expires_at)`,
-  probes: ["SELECT kind, id, value, expires_at FROM records LIMIT 0"],
-  // a session that was ended must not be good again after a power cut
-  synchronous: "FULL",
-  longestWaitMs: 1_000,
-};
-
-/** @throws {AppError} as openState; a file that does not exist yet can be made */
-export const checkStateFile = (path: string): Promise<void> => checkSqliteFile(path, layout);
+function versionOf(row: StateRow | undefined): number {
+  return Number(row?.["version"] ?? 0);
+}

@@ -86,11 +86,14 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
         { "retry-after": String(result.retryAfterSeconds) },
       );
     case "busy":
+    case "unavailable":
       return jsonRpcReply(
         503,
         errorReply(id, {
           code: errorNumbers.overloaded,
-          message: "Too many logins are waiting; try again later",
+          message: result.kind === "busy"
+            ? "Too many logins are waiting; try again later"
+            : "Nobody can log in at the moment; try again later",
         }),
         { "retry-after": String(result.retryAfterSeconds) },
       );

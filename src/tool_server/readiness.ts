@@ -13,19 +13,26 @@ export interface ReadinessOptions {
   readonly providers: readonly Named[];
   /** The issuer whose tokens let callers in. Optional. */
   readonly identityProvider?: Named | undefined;
+  /** What servers share, whether it answers and whether it ever has. Optional: none where they share nothing. */
+  readonly state?: (Pingable & { readonly hasAnswered: () => boolean }) | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
 /** What `/ready` answers. */
 export interface ReadyReply {
-  /** `degraded`: something cannot be reached, but not every database; `unavailable`: no configured database can be. */
+  /**
+   * `degraded`: something cannot be reached, but not every database; `unavailable`: no configured database can be, or the
+   * server still waits for what it shares with others.
+   */
   readonly status: "ready" | "degraded" | "unavailable";
   /** In the configuration's order. */
   readonly databases: readonly SubjectState[];
   readonly providers: readonly SubjectState[];
   /** Optional: none where none is configured. While it cannot be reached, its last keys let callers in. */
   readonly identity_provider?: SubjectState;
+  /** What the server shares with others. Optional: none where it shares nothing. */
+  readonly state?: SubjectState;
 }
 
 interface SubjectState {
@@ -42,16 +49,17 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, identityProvider, now }: ReadinessOptions,
+  { databases, providers, identityProvider, state, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
   return async (principal) => {
     const asked = databases();
-    const [ofDatabases, ofProviders, [ofIssuer]] = await Promise.all([
+    const [ofDatabases, ofProviders, [ofIssuer], [ofState]] = await Promise.all([
       reachability.of(asked.map(({ database }) => database), databaseFreshMs),
       reachability.of(providers, providerFreshMs),
       reachability.of(identityProvider === undefined ? [] : [identityProvider], providerFreshMs),
+      reachability.of(state === undefined ? [] : [state], databaseFreshMs),
     ]);
     const known = new Set(principal && grantedTo(principal, asked));
     const reply = {
@@ -70,8 +78,9 @@ export function createReadiness(
           ...stateOf(ofIssuer),
         },
       }),
+      ...(state !== undefined && { state: stateOf(ofState) }),
     };
-    return { status: statusOf(reply), ...reply };
+    return { status: state?.hasAnswered() === false ? "unavailable" : statusOf(reply), ...reply };
   };
 }
 
@@ -80,9 +89,9 @@ function stateOf(reachable: boolean | undefined): SubjectState {
 }
 
 function statusOf(
-  { databases, providers, identity_provider: issuer = {} }: Omit<ReadyReply, "status">,
+  { databases, providers, identity_provider: issuer = {}, state = {} }: Omit<ReadyReply, "status">,
 ): ReadyReply["status"] {
   const isDown = ({ reachable }: SubjectState) => reachable === false;
   if (databases.length > 0 && databases.every(isDown)) return "unavailable";
-  return [...databases, ...providers, issuer].some(isDown) ? "degraded" : "ready";
+  return [...databases, ...providers, issuer, state].some(isDown) ? "degraded" : "ready";
 }

@@ -64,6 +64,7 @@ Deno.test("the flags are these", () => {
     "remove-token",
     "revoke-client",
     "setup-role",
+    "setup-state",
     "source",
     "tls",
     "token-database",

@@ -62,9 +62,9 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
 `);
   await Deno.writeTextFile(join(folder.path, "tokens.yaml"), "people: {}\n");
   await Deno.mkdir(join(folder.path, "data"));
-  const history = new DatabaseSync(join(folder.path, "data", "turns.sqlite"));
-  history.exec("PRAGMA user_version = 7");
-  history.close();
+  const state = new DatabaseSync(join(folder.path, "data", "state.sqlite"));
+  state.exec("PRAGMA user_version = 7");
+  state.close();
   const { code, stdout } = await check(folder.configFile);
   assert.equal(code, 1);
   const told = stdout.match(/^ERROR .*$/gm) ?? [];
@@ -77,7 +77,7 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
   assert.match(stdout, /tokens\.yaml/);
   assert.match(
     stdout,
-    /turns\.sqlite: a newer version of Postern wrote it \(layout 7; .*\); run that version/,
+    /state\.sqlite: a newer version of Postern wrote it \(layout 7; .*\); run that version/,
   );
 });
 

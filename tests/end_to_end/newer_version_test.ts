@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { silentLogger } from "../../src/core/logger.ts";
-import { createSqliteHistory } from "../../src/tool_server/questions/sqlite_history.ts";
+import { openSqliteEngine, stateFile } from "../../src/state/sqlite_engine.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { createTestDatabase, requireTestDatabaseUrl, testWithPgvectorServer } from "../support/database.ts";
 import { runProgram } from "../support/server_process.ts";
 
-/** A folder, a database and a history that the program has written. */
+/** A folder, a database and a state that the program has written. */
 async function createWritten() {
   const database = await createTestDatabase();
   const { hostname, port, username } = new URL(requireTestDatabaseUrl());
@@ -31,9 +30,8 @@ pipelines:
     join(path, "handbook", "parking.md"),
     "# Parking\n\nParking is free on level 2/3.\n",
   );
-  const history = join(path, "data", "turns.sqlite");
-  await Deno.mkdir(join(path, "data"));
-  createSqliteHistory({ path: history, now: Date.now, logger: silentLogger })[Symbol.dispose]();
+  const state = stateFile(join(path, "data"));
+  await openSqliteEngine(state, Date.now)[Symbol.asyncDispose]();
   const run = (...flags: string[]) => runProgram(["-config", folder.configFile, ...flags]);
   for (const flag of ["-ingest", "-index-pipeline"]) {
     const { code, stderr } = await run(flag, "docs");
@@ -41,7 +39,7 @@ pipelines:
   }
   return {
     database,
-    history,
+    state,
     run,
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]();
@@ -54,10 +52,10 @@ testWithPgvectorServer(
   "what a newer version wrote is refused with what to do, and stays as it is",
   async () => {
     await using written = await createWritten();
-    const { database, run, history } = written;
+    const { database, run, state } = written;
     await database.query(`COMMENT ON TABLE postern.ingested_files IS 'Postern. Layout 2';
     UPDATE postern.keyword_indexes SET format = 2`);
-    const file = new DatabaseSync(history);
+    const file = new DatabaseSync(state);
     file.exec("PRAGMA user_version = 2");
     file.close();
     const cases: [flags: string[], says: RegExp][] = [
@@ -73,7 +71,7 @@ testWithPgvectorServer(
       [["-drop-index", "docs"], /newer version of Postern made it \(format 2 in/],
       [
         ["-http", "-no-auth", "-addr", "127.0.0.1:0"],
-        /turns\.sqlite: a newer version of Postern wrote it \(layout 2; /,
+        /state\.sqlite: a newer version of Postern wrote it \(layout 2; /,
       ],
     ];
     for (const [flags, says] of cases) {

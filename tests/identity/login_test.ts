@@ -14,6 +14,10 @@ import { openUserDirectory } from "../../src/identity/users/user_directory.ts";
 import { deleteUser, disableUser, updateUser } from "../../src/identity/users/user_file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { pgedgePassword, pgedgeUserFile } from "./pgedge_user_file.ts";
+import { AppError } from "../../src/core/app_error.ts";
+import type { State } from "../../src/state/state.ts";
+import { testWithPostgres } from "../support/database.ts";
+import { createStateDatabase, memoryState } from "../support/state.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const start = Date.UTC(2026, 0, 15, 8, 30);
@@ -21,7 +25,7 @@ const never = new AbortController().signal;
 
 async function setUp(
   options:
-    & { maxFailedAttempts?: number; maxAttempts?: number; cost?: number; text?: string }
+    & { maxFailedAttempts?: number; maxAttempts?: number; cost?: number; text?: string; state?: State }
     & PasswordHasherOptions = {},
 ) {
   const folder = await temporaryFolder();
@@ -50,14 +54,23 @@ async function setUp(
       return comparison;
     },
   };
-  const sessions = createSessions({ lifetimeMs: 86_400_000, now });
-  const limiter = createRateLimiter({ windowMs: 900_000, maxAttempts: options.maxAttempts ?? 1_000, now });
+  const { state } = options;
+  const sessions = createSessions({ lifetimeMs: 86_400_000, now, kept: state?.of("session") });
+  const limiter = createRateLimiter({
+    windowMs: 900_000,
+    maxAttempts: options.maxAttempts ?? 1_000,
+    now,
+    kept: state?.of("failed login"),
+    wallNow: now,
+  });
+  await state?.catchUp();
   const reports: LoginReport[] = [];
   const login = createLogin({
     users,
     passwords: counted,
     sessions,
     limiter,
+    learn: state?.catchUp,
     onLogin: (report) => void reports.push(report),
   });
   return {
@@ -68,6 +81,8 @@ async function setUp(
     comparisons,
     held,
     reports,
+    verify: (username: string, password: string, address = "192.0.2.1") =>
+      login.verify({ username, password, address, signal: never }),
     try: (username: string, password: string, address = "192.0.2.1", signal: AbortSignal = never) =>
       login.authenticate({ username, password, address, signal }),
     async [Symbol.asyncDispose]() {
@@ -248,6 +263,116 @@ for (const [what, change] of meanwhile) {
     assert.deepEqual(await login, { kind: "failed" });
     assert.deepEqual(test.comparisons, ["match"]);
   });
+}
+
+/** Two processes with one database for the state, where the first learns late what the second does. */
+async function setUpTwo(options: Parameters<typeof setUp>[0]) {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.use(await createStateDatabase());
+  const now = () => start;
+  const open = async (isTold: boolean) => {
+    const state = opened.use(await database.open({ now, isTold }));
+    return opened.use(await setUp({ ...options, state }));
+  };
+  const [here, there] = [await open(false), await open(true)];
+  const stack = opened.move();
+  return { database, here, there, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+testWithPostgres(
+  "of logins made at once at two processes only as many fail as the limit allows",
+  async () => {
+    await using two = await setUpTwo({ maxAttempts: 5, workers: 2 });
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? two.here : two.there).try(`user${i}`, "wrong")),
+    );
+    const count = (kind: string) => kinds(results).filter((each) => each === kind).length;
+    assert.ok(count("failed") <= 5, `${count("failed")} were told`);
+    assert.equal(count("failed") + count("rate_limited") + count("busy"), 20);
+    assert.deepEqual(kinds([await two.here.try("alice", pgedgePassword)]), ["rate_limited"]);
+  },
+);
+
+testWithPostgres(
+  "of logins at two processes, one after the other, as many fail as the limit allows",
+  async () => {
+    await using two = await setUpTwo({ maxAttempts: 3 });
+    const results = [];
+    for (let i = 0; i < 6; i++) results.push(await (i % 2 === 0 ? two.here : two.there).try("bob", "wrong"));
+    assert.deepEqual(kinds(results), [...Array(3).fill("failed"), ...Array(3).fill("rate_limited")]);
+  },
+);
+
+for (const how of ["try", "verify"] as const) {
+  testWithPostgres(
+    `the right password tells nothing once another process has told of all attempts: ${how}`,
+    async () => {
+      await using two = await setUpTwo({ maxAttempts: 3 });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      two.here.held.until = promise;
+      const login = two.here[how]("alice", pgedgePassword);
+      for (let i = 0; i < 3; i++) assert.equal((await two.there.try("bob", `wrong ${i}`)).kind, "failed");
+      resolve();
+      assert.deepEqual(await login, { kind: "rate_limited", retryAfterSeconds: 900 });
+      assert.deepEqual(two.here.comparisons, ["match"]);
+      assert.equal(two.here.sessions.size, 0);
+      assert.equal(two.here.reports.at(-1)?.sessionId, undefined);
+      assert.notEqual(two.here.users.find("alice")?.lastLogin, start);
+    },
+  );
+  testWithPostgres(
+    `a login where the state does not answer tells nothing, right or wrong: ${how}`,
+    async () => {
+      await using two = await setUpTwo({ maxAttempts: 3 });
+      await two.database.database.query("DROP TABLE postern_state.clock");
+      for (const password of [pgedgePassword, "wrong"]) {
+        await assert.rejects(two.here[how]("alice", password));
+      }
+      assert.equal(two.here.sessions.size, 0);
+    },
+  );
+}
+
+for (const [what, change] of meanwhile) {
+  Deno.test(`${what} while its session is being kept gets no session`, async () => {
+    const { promise: keeping, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: kept, resolve: end } = Promise.withResolvers<void>();
+    const forgotten: string[] = [];
+    await using state = stateWhere(async () => {
+      begin();
+      await kept;
+    }, (id) => forgotten.push(id));
+    await using test = await setUp({ state });
+    const login = test.try("alice", pgedgePassword);
+    await keeping;
+    await change({ path: test.path, username: "alice" });
+    await test.users.reload();
+    test.sessions.reconcile(test.users);
+    end();
+    assert.deepEqual(await login, { kind: "failed" });
+    assert.equal(test.sessions.size, 0);
+    assert.equal(forgotten.length, 1);
+    assert.equal(test.reports.at(-1)?.sessionId, undefined);
+  });
+}
+
+Deno.test("a login whose session cannot be kept where others would have to know it is told so", async () => {
+  const away = new AppError("unavailable", "away", { data: { retryAfterSeconds: 1 } });
+  await using state = stateWhere(() => Promise.reject(away), () => {});
+  await using test = await setUp({ state });
+  assert.deepEqual(await test.try("alice", pgedgePassword), { kind: "unavailable", retryAfterSeconds: 1 });
+  assert.deepEqual(test.reports.map(({ result }) => result), ["unavailable"]);
+  assert.equal(test.sessions.size, 0);
+  assert.notEqual(test.users.find("alice")?.lastLogin, start);
+});
+
+/** A state that keeps and forgets sessions as a test has it. */
+function stateWhere(keep: () => Promise<void>, forget: (id: string) => void): State {
+  const state = memoryState();
+  return {
+    ...state,
+    of: (kind) => kind === "session" ? { keep, forget, follow: () => {} } : state.of(kind),
+  };
 }
 
 const cost = 8;

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { AppError } from "../../src/core/app_error.ts";
+import { type OpenState, skipTime, testSharedStates, testStates } from "../support/state.ts";
+import { waitUntil } from "../support/wait_until.ts";
 import { createRateLimiter, type RateLimiterOptions, siteOf } from "../../src/identity/rate_limiter.ts";
 
 function limiterAt(options: Partial<RateLimiterOptions> = {}) {
   const clock = { ms: 1_000_000 };
   const limiter = createRateLimiter({ windowMs: 60_000, maxAttempts: 3, now: () => clock.ms, ...options });
   const fail = (address: string, times = 1) => {
-    for (let i = 0; i < times; i++) limiter.recordFailed(address);
+    // it counts at once; whoever waits learns whether it counts everywhere
+    for (let i = 0; i < times; i++) void limiter.recordFailed(address);
   };
   return { limiter, clock, fail, isLimited: (address: string) => limiter.check(address).limited };
 }
@@ -113,7 +117,7 @@ Deno.test("property: every verdict is that of a limiter that forgets nothing and
         const naive = createNaiveLimiter(windowMs, maxAttempts, now);
         for (const { address, failed, waitMs } of steps) {
           for (let i = 0; i < failed; i++) {
-            limiter.recordFailed(address);
+            void limiter.recordFailed(address);
             naive.recordFailed(address);
           }
           time += waitMs;
@@ -186,4 +190,103 @@ Deno.test("a limiter of sites counts a /48 of IPv6 as one, and addresses of IPv4
     ["2001:db8:7:ffff::1", "2001:db8:8:1::1", "192.0.2.1"].map(isLimited),
     [true, false, false],
   );
+});
+
+Deno.test("recordFailed() tells whether fewer than maxAttempts came before it", async () => {
+  const { limiter, clock } = limiterAt();
+  const told = [];
+  for (let i = 0; i < 5; i++) told.push(await limiter.recordFailed("192.0.2.1"));
+  assert.deepEqual(told, [true, true, true, false, false]);
+  assert.equal(await limiter.recordFailed("192.0.2.2"), true);
+  clock.ms += 60_000;
+  assert.equal(await limiter.recordFailed("192.0.2.1"), true);
+});
+
+/** A limiter of one more process. */
+async function openLimiter(open: OpenState, options: Partial<RateLimiterOptions> = {}) {
+  const state = await open();
+  const limiter = createRateLimiter({
+    windowMs: 60_000,
+    maxAttempts: 3,
+    now: () => performance.now(),
+    kept: state.of("failed login"),
+    wallNow: state.now,
+    ...options,
+  });
+  await state.catchUp();
+  return { ...limiter, learn: state.catchUp };
+}
+
+testSharedStates("two limiters on one state count together", async (open) => {
+  const [here, there] = [await openLimiter(open), await openLimiter(open)];
+  await here.recordFailed("192.0.2.1");
+  await there.recordFailed("192.0.2.1");
+  assert.equal(there.check("192.0.2.1").limited, false);
+  await here.recordFailed("192.0.2.1");
+  await there.learn();
+  await here.learn();
+  for (const limiter of [here, there]) {
+    assert.equal(limiter.check("192.0.2.1").limited, true);
+    assert.equal(limiter.check("192.0.2.2").limited, false);
+    assert.equal(await limiter.recordFailed("192.0.2.1"), false);
+  }
+});
+
+testSharedStates("an attempt of another process is known here without being asked about", async (open) => {
+  const [here, there] = [
+    await openLimiter(open, { maxAttempts: 1 }),
+    await openLimiter(open, { maxAttempts: 1 }),
+  ];
+  await here.recordFailed("2001:db8::1");
+  await waitUntil("it is limited there too", () => there.check("2001:db8::2").limited);
+});
+
+testStates("an attempt counts once where it is told of more than once", async (open) => {
+  const limiter = await openLimiter(open, { now: () => 1_000_000 });
+  await limiter.recordFailed("192.0.2.1");
+  const other = await openLimiter(open, { now: () => 1_000_000 });
+  // who has heard nothing for so long is told of all
+  using _ = skipTime(6 * 60_000);
+  for (const each of [limiter, other, limiter, other]) await each.learn();
+  await limiter.recordFailed("192.0.2.1");
+  await other.learn();
+  for (const { check } of [limiter, other]) assert.equal(check("192.0.2.1").limited, false);
+  await limiter.recordFailed("192.0.2.1");
+  await other.learn();
+  for (const { check } of [limiter, other]) assert.equal(check("192.0.2.1").limited, true);
+});
+
+testSharedStates(
+  "a limiter of a new process knows the attempts that are still in the window, and their age",
+  async (open) => {
+    let wall = Date.UTC(2026, 0, 1);
+    const at = async (options: Partial<RateLimiterOptions>) =>
+      await openLimiter(() => open({ now: () => wall }), { wallNow: () => wall, ...options });
+    const old = await at({ now: () => 5_000 });
+    for (let i = 0; i < 3; i++) await old.recordFailed("192.0.2.1");
+    wall += 20_000;
+    for (let i = 0; i < 2; i++) await old.recordFailed("192.0.2.2");
+    wall += 10_000;
+    // its own clock begins anew
+    let time = 7;
+    const young = await at({ now: () => time });
+    assert.deepEqual(young.check("192.0.2.1"), { limited: true, retryAfterSeconds: 30 });
+    assert.equal(await young.recordFailed("192.0.2.2"), true);
+    assert.deepEqual(young.check("192.0.2.2"), { limited: true, retryAfterSeconds: 50 });
+    time += 30_000;
+    assert.equal(young.check("192.0.2.1").limited, false);
+    wall += 60_000;
+    const late = await at({ now: () => 3 });
+    assert.equal(late.size, 0);
+  },
+);
+
+Deno.test("an attempt that other servers would not count throws, and counts here", async () => {
+  const away = new AppError("unavailable", "away", { data: { retryAfterSeconds: 1 } });
+  const { limiter, isLimited } = limiterAt({
+    maxAttempts: 1,
+    kept: { keep: () => Promise.reject(away), forget: () => {}, follow: () => {} },
+  });
+  await assert.rejects(limiter.recordFailed("192.0.2.1"), away);
+  assert.equal(isLimited("192.0.2.1"), true);
 });

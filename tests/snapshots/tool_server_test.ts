@@ -219,13 +219,13 @@ log: { level: debug, format: json }
       await assertSnapshot(name, mask(text, masks));
     }
     await assertSnapshot("files.txt", await listFiles(folder.path));
-    const history = new DatabaseSync(join(folder.path, "data/turns.sqlite"), { readOnly: true });
-    const statements = history.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    const state = new DatabaseSync(join(folder.path, "data/state.sqlite"), { readOnly: true });
+    const statements = state.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
       .all();
     const layout = statements.map(({ sql }) => `${String(sql).replaceAll(/\s+/g, " ")};\n`).join("");
-    const { user_version } = history.prepare("PRAGMA user_version").get() ?? {};
-    await assertSnapshot("turns.sql", `${layout}PRAGMA user_version = ${user_version};\n`);
-    history.close();
+    const { user_version } = state.prepare("PRAGMA user_version").get() ?? {};
+    await assertSnapshot("state.sql", `${layout}PRAGMA user_version = ${user_version};\n`);
+    state.close();
   });
 });
 

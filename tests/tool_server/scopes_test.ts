@@ -21,7 +21,10 @@ function setUp(principal: Principal, requiredScopes: readonly string[] = []) {
   const { calls, counted: ended } = recordCalls();
   const served = {
     registry: createRegistry({
-      tools: [listDatabases({ directory: createDatabaseDirectory([]) }), logout({ endSession: () => {} })],
+      tools: [
+        listDatabases({ directory: createDatabaseDirectory([]) }),
+        logout({ endSession: () => Promise.resolve() }),
+      ],
       scopesByTool: { list_databases: ["read", "list"] },
     }),
     resources: createResourceRegistry(),

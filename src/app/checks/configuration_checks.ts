@@ -1,23 +1,22 @@
+import { AppError } from "../../core/app_error.ts";
 import { ownCommand } from "../../core/own_command.ts";
 import { checkAuditFile } from "../../audit/append_lines.ts";
 import { type Config, ConfigError } from "../../config/mod.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
-import { keyFile } from "../../identity/authorization_server/cookie_keys.ts";
-import { checkGrantFile, grantFile } from "../../identity/authorization_server/grant_store.ts";
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
-import { checkStateFile, stateFile } from "../../state/state.ts";
-import { checkHistoryFile, historyFile } from "../../tool_server/questions/sqlite_history.ts";
+import { checkStateFile, stateFile } from "../../state/sqlite_engine.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, error, warning } from "./check.ts";
 import { type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
+import { checkState } from "../open_state.ts";
 import { builtInIssuer } from "../shared_parts.ts";
 
 /**
- * What can be told of a configuration without a network: of its settings, and of the files without which a server would not
- * start. A start itself warns of the settings and refuses the files; `-check-config` and `-doctor` tell all of it.
+ * What can be told of a configuration by itself: of its settings, of the files without which a server would not start, and of
+ * the database that keeps the state, for which alone it needs a network. A start itself warns of the settings and refuses the files; `-check-config` and `-doctor` tell all of it.
  */
 export function configurationChecks(config: Config, now: () => number): Check[] {
   const openness = config.pipelines.length === 0 ? undefined : opennessWarning(config);
@@ -25,7 +24,28 @@ export function configurationChecks(config: Config, now: () => number): Check[] 
     ...(namesNothing(config) ? [nothingToRead] : []),
     ...(openness === undefined ? [] : [opennessCheck(openness)]),
     ...serverFiles(config).map((file) => serverFileCheck(file, now)),
+    ...(config.state.database === undefined ? [] : [stateCheck(config)]),
   ];
+}
+
+/** Whether the database can keep the state. */
+function stateCheck(config: Config): Check {
+  return {
+    name: "state",
+    async run() {
+      try {
+        await checkState(config);
+        return [];
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+        const { cause, message } = thrown;
+        return [error(
+          cause instanceof AppError ? cause.message : message,
+          `-- Correct state in the configuration; ${ownCommand().name} -setup-state prints the SQL of its tables`,
+        )];
+      }
+    },
+  };
 }
 
 const nothingToRead: Check = {
@@ -54,7 +74,6 @@ function serverFiles(config: Config): ServerFile[] {
   const { http, server, data_dir, audit, traces, custom_definitions_path: definitions } = config;
   const trail = audit.file;
   const authorities = traces.endpoint === undefined ? undefined : traces.ca_file;
-  const history = data_dir === undefined ? undefined : historyFile(data_dir);
   const embedded = config.databases.flatMap((database, at) =>
     database.embedded === undefined || database.embedded === "memory"
       ? []
@@ -90,21 +109,13 @@ function serverFiles(config: Config): ServerFile[] {
         await checkAuditFile(trail);
       },
     }]),
-    ...(data_dir === undefined || !(http.enabled && http.auth.enabled || server.auth.enabled)
-      ? []
-      : stateFiles(data_dir)),
-    ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
-      ? []
-      : oauthFiles(http.auth.oauth, data_dir)),
-    ...(history === undefined
-      ? []
-      : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
+    ...(data_dir === undefined || config.state.database !== undefined ? [] : [{
+      what: "state",
+      path: stateFile(data_dir),
+      read: () => checkStateFile(stateFile(data_dir)),
+    }]),
+    ...pictures(http.auth),
   ];
-}
-
-function stateFiles(dataDir: string): ServerFile[] {
-  const path = stateFile(dataDir);
-  return [{ what: "sessions and failed logins", path, read: () => checkStateFile(path) }];
 }
 
 function namesNothing({ databases, pipelines }: Config): boolean {
@@ -123,19 +134,18 @@ export async function refuseEmptyFile(path: string | undefined, config: Config):
   throw new ConfigError([{ path: "", message }], path);
 }
 
-function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): ServerFile[] {
-  const grants = grantFile(dataDir);
-  return [
-    { what: "OAuth clients and grants", path: grants, read: () => checkGrantFile(grants) },
-    {
-      what: "OAuth keys and pictures",
-      path: keyFile(dataDir),
-      read: async () => {
-        const { checkAuthorizationFiles } = await import("../open_authorization_server.ts");
-        await checkAuthorizationFiles(oauth, dataDir);
-      },
+function pictures(auth: Config["http"]["auth"]): ServerFile[] {
+  const { logo_file: path } = auth.oauth.login_page;
+  if (path === undefined || builtInIssuer(auth) === undefined) return [];
+  return [{
+    what: "picture of the login page",
+    path,
+    read: async () => {
+      const { readLogo } = await import("../open_authorization_server.ts");
+      await readLogo(auth.oauth);
     },
-  ];
+    isPublic: true,
+  }];
 }
 
 function folder(setting: string, path: string): ServerFile {

@@ -55,7 +55,9 @@ const lookedAtElsewhere =
  */
 export async function unreadableFileWarnings(config: Config): Promise<string[]> {
   const warnings = new Map<string, string>();
-  for (const [path, file] of pathsIn(config, configSchema)) {
+  // as it is written
+  const written = { ...config, state: config.state.database };
+  for (const [path, file] of pathsIn(written, configSchema)) {
     const setting = formatPath(path);
     if (warnings.has(file) || lookedAtElsewhere.test(setting)) continue;
     const isFolder = setting === "metrics.ingest_folder";

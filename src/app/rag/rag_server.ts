@@ -8,6 +8,7 @@ import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
+import type { State } from "../../state/state.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { AccessLog } from "../../http/access_log.ts";
@@ -57,6 +58,8 @@ interface RagServerOptions {
   readonly metrics?: ServerMetrics;
   /** Optional; omit to disable counting. */
   readonly quotas?: Quotas | undefined;
+  /** Optional: what servers share, which readiness waits for. */
+  readonly state?: State | undefined;
   /** Told of each request. Optional: none where nobody wants to know. */
   readonly access?: AccessLog | undefined;
   /** Optional; omit to disable tracing. */
@@ -136,6 +139,7 @@ async function serve(
     files,
     metrics,
     quotas,
+    state,
     access,
     tracer,
     logger,
@@ -163,6 +167,7 @@ async function serve(
       },
       pipelines,
       calls,
+      isWaiting: () => state?.isShared === true && !state.hasAnswered(),
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,
       version,

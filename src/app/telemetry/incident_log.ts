@@ -102,6 +102,7 @@ const refusals: Readonly<Record<Refusal, { readonly level: LogLevel; readonly wh
 
 const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, string>> = {
   failed: "A login failed",
+  unavailable: "Logins are refused: the state does not answer",
   rate_limited: "Logins from one address are refused: too many have failed",
   busy: "Logins are refused: too many are waiting",
 };

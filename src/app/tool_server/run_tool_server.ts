@@ -7,7 +7,8 @@ import type { Identity } from "../open_identity.ts";
 import { tellServiceManager, untilStopped } from "../process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
-import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
+import { createHistory } from "../../tool_server/questions/history.ts";
+import { createToolServer, type ToolServer } from "./tool_server.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 import {
@@ -36,7 +37,7 @@ export async function runToolServer(
       metrics,
       logger,
     });
-  using history = openHistory(config, logger);
+  const history = createHistory(running.state, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   await using embedding = config.embedding === undefined
@@ -62,8 +63,8 @@ export async function runToolServer(
     hasDefinitions: demo || config.custom_definitions_path !== undefined,
     listsDefined: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
-    endSession: (id) => identity?.endSession(id),
-    chosenDatabases: running.state?.of("chosen database"),
+    endSession: async (id) => await identity?.endSession(id),
+    state: running.state,
     audit,
     onIncident: incidents.called,
     serverInfo: running.serverInfo,
@@ -72,6 +73,8 @@ export async function runToolServer(
     tracer,
     logger,
   });
+  // where the state does not answer yet, they come when it does
+  await running.state.catchUp().catch(() => {});
   identity?.onEnded(toolServer.endPrincipal);
   if (databases.list.length === 0) {
     logger.warn(
@@ -191,13 +194,14 @@ interface Serving extends Running {
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const { config: { http }, identity, toolServer, files, metrics, access, tracer, logger } = serving;
+  const { config: { http }, identity, toolServer, state, files, metrics, access, tracer, logger } = serving;
   const { serveToolServer } = await import("./serve_tool_server.ts");
   // before it listens: without a listener, a signal that comes right then ends the process at once
   const stopped = untilStopped();
   await using server = await serveToolServer({
     http,
     toolServer,
+    state,
     files,
     authorizationServer: identity?.oauth?.server,
     identityProvider: identity?.issuer,
@@ -215,7 +219,7 @@ async function runHttp(serving: Serving): Promise<void> {
 }
 
 async function runDemo(serving: Serving): Promise<void> {
-  const { config, toolServer, print, files, metrics, access, tracer, logger } = serving;
+  const { config, toolServer, print, state, files, metrics, access, tracer, logger } = serving;
   const { address, auth } = config.http;
   const { serveToolServer } = await import("./serve_tool_server.ts");
   const { demoGreeting } = await import("../../demo/demo_greeting.ts");
@@ -225,6 +229,7 @@ async function runDemo(serving: Serving): Promise<void> {
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
+    state,
     files,
     authentication: auth.enabled
       ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }

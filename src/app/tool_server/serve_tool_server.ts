@@ -20,6 +20,7 @@ import { createEndpoint } from "../../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../../tool_server/mcp/streamable_http.ts";
 import { createReadiness, type ReadinessOptions } from "../../tool_server/readiness.ts";
 import { type HttpServer, serveHttp } from "../serve_http.ts";
+import type { State } from "../../state/state.ts";
 import type { ToolServer } from "./tool_server.ts";
 
 interface ServeToolServerOptions {
@@ -32,6 +33,7 @@ interface ServeToolServerOptions {
   readonly identityProvider?: ReadinessOptions["identityProvider"];
   /** Optional: what its tokens for this server are for. */
   readonly resource?: string | undefined;
+  readonly state: State;
   readonly files: FileWatch;
   readonly metrics: ServerMetrics;
   readonly access: AccessLog | undefined;
@@ -46,7 +48,7 @@ interface ServeToolServerOptions {
 export async function serveToolServer(
   options: ServeToolServerOptions,
 ): Promise<HttpServer & { reload(http: Config["http"]): void }> {
-  const { http, toolServer, authentication, authorizationServer, metrics, tracer, logger } = options;
+  const { http, toolServer, authentication, authorizationServer, state, metrics, tracer, logger } = options;
   const streamableHttp = createStreamableHttp({ ...toolServer, tracer, logger });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const endpoint = createEndpoint({
@@ -59,6 +61,7 @@ export async function serveToolServer(
       databases: () => toolServer.entries,
       providers: toolServer.providers,
       identityProvider: options.identityProvider,
+      state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
     }),
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,

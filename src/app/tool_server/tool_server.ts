@@ -1,6 +1,5 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
 import { type CallsOptions, createCalls } from "../../calls/calls.ts";
-import type { Config } from "../../config/mod.ts";
 import type { WaitBounds } from "../../core/admission.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -15,8 +14,7 @@ import { createOfferedDefinitions } from "../../tool_server/definitions/offered_
 import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../tool_server/prompts/prompt_registry.ts";
-import { createMemoryHistory, type History, historyOwner } from "../../tool_server/questions/history.ts";
-import { createSqliteHistory, historyFile } from "../../tool_server/questions/sqlite_history.ts";
+import { historyOwner } from "../../tool_server/questions/history.ts";
 import { createVerifiedAnswers } from "../../tool_server/questions/verified/answer_verified.ts";
 import { createResourceRegistry } from "../../tool_server/resources/resource_registry.ts";
 import { countRows } from "../../tool_server/tools/count_rows.ts";
@@ -45,7 +43,7 @@ import { watchPools } from "../telemetry/watch_pools.ts";
 import { toolsOffByDefault } from "../../tool_server/builtin_kinds.ts";
 import { listDatabases, selectDatabase } from "../../tool_server/tools/databases/database_tools.ts";
 import { forget, logout, usage } from "../../tool_server/tools/caller_tools.ts";
-import type { StateRecords } from "../../state/state.ts";
+import type { State } from "../../state/state.ts";
 import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
 import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
 import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
@@ -75,9 +73,9 @@ interface ToolServerOptions {
   /** Scopes that calls of a tool need. */
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
-  readonly endSession: (id: string) => void;
-  /** Optional: keeps which databases callers chose; in memory alone without it. */
-  readonly chosenDatabases: StateRecords | undefined;
+  readonly endSession: (id: string) => Promise<void>;
+  /** Keeps which databases callers chose, and their tasks. */
+  readonly state: State;
   readonly audit: AuditTrail | undefined;
   readonly onIncident: CallsOptions["onIncident"];
   readonly serverInfo: ServerInfo;
@@ -93,7 +91,7 @@ export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
-  const { maxConnections, waitBounds, words, serverInfo, metrics, quotas, logger } = options;
+  const { maxConnections, waitBounds, words, serverInfo, state, metrics, quotas, logger } = options;
   const guard = createLateCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
   const pools = createConnectionPools({ maxConnections, waitBounds, logger });
   const watchedPools = watchPools(metrics, "tool_server", {
@@ -119,8 +117,8 @@ export async function createToolServer(options: ToolServerOptions) {
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(
     entries,
-    (principal) => builtin.schemaChanges.selected(principal),
-    options.chosenDatabases,
+    (key) => builtin.schemaChanges.selected(key),
+    state.of("chosen database"),
   );
   const changes = createChanges();
   const builtin = createBuiltinResources({ ...options, directory, changes });
@@ -131,7 +129,7 @@ export async function createToolServer(options: ToolServerOptions) {
     view,
     replaceTools: (tools) => registry.replaceDefined(tools),
   });
-  const calls = createCalls({ quotas, audit: options.audit, metrics, onIncident: options.onIncident });
+  const calls = createCalls({ quotas, audit: options.audit, metrics, state, onIncident: options.onIncident });
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
@@ -141,6 +139,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
   const tasks = createTasks({
+    state,
     rightsOf: (principal) =>
       JSON.stringify([directory.rightsOf(principal), documents?.rightsOf?.(principal)]),
   });
@@ -225,7 +224,7 @@ export async function createToolServer(options: ToolServerOptions) {
       tasks.endPrincipal(principal);
       directory.end(principal);
       // a user finds the history at the next login; a token that has ended is never used again
-      if (principal.kind === "token") words?.history.forget(historyOwner(principal));
+      if (principal.kind === "token") words?.history.forget(historyOwner(principal)).catch(() => {});
       void pools.closePrincipal(principal);
     },
     async [Symbol.asyncDispose](): Promise<void> {
@@ -243,31 +242,6 @@ export async function createToolServer(options: ToolServerOptions) {
 /** Which databases there are, and for whom: the resources of a caller are those of their databases. */
 function accessText(entries: readonly DirectoryEntry[]): string {
   return JSON.stringify(entries.map(({ name, available_to_users: users }) => [name, users]));
-}
-
-/**
- * The callers' history: in `data_dir` if it is set, else in memory. What has expired is cleared every `clearEveryMs`,
- * whether or not anybody asks.
- */
-export function openHistory(
-  { data_dir }: Pick<Config, "data_dir">,
-  logger: Logger,
-  clearEveryMs = 60_000,
-): History {
-  const now = Date.now;
-  const history = data_dir === undefined
-    ? createMemoryHistory({ now })
-    : createSqliteHistory({ path: historyFile(data_dir), now, logger });
-  const timer = setInterval(history.clearExpired, clearEveryMs);
-  // the timer alone does not keep the process alive
-  Deno.unrefTimer(timer);
-  return {
-    ...history,
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      history[Symbol.dispose]();
-    },
-  };
 }
 
 /** The built-in resources and prompts over the databases, and the catalogs that they read from. */

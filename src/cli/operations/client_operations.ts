@@ -1,43 +1,34 @@
+import { openConfiguredState } from "../../app/open_state.ts";
+import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { silentLogger } from "../../core/logger.ts";
 import {
   type ClientRecord,
-  grantFile,
+  createGrantStore,
   type GrantRecord,
   type GrantStore,
-  openGrantStore,
 } from "../../identity/authorization_server/grant_store.ts";
-import {
-  counted,
-  jsonText,
-  jsonTime,
-  nowOf,
-  type OperationOptions,
-  plainTime,
-  type Print,
-  tableLines,
-  visible,
-} from "../output.ts";
+import { stateFile } from "../../state/sqlite_engine.ts";
+import { counted, jsonText, jsonTime, plainTime, type Print, tableLines, visible } from "../output.ts";
 
 interface ClientSettings {
-  /** The folder of the authorization server's files; undefined where the configuration names none. */
-  readonly dataDir: string | undefined;
+  readonly config: Pick<Config, "state" | "data_dir" | "pass_file">;
   /** Print JSON in place of text for people. */
   readonly json: boolean;
 }
 
 /**
  * Prints the OAuth clients: those that registered, and those that a document describes and that a user let in.
- * @throws {AppError} `invalid` without data_dir, and as openGrantStore() of `grant_store.ts`
+ * @throws {AppError} `invalid` where nothing keeps them, and as openConfiguredState() of `open_state.ts`
  */
 export async function listClients(
   settings: ClientSettings,
   print: Print,
-  options: OperationOptions = {},
 ): Promise<void> {
-  using store = await openStore(settings, options);
-  const clients = store?.clients() ?? [];
-  const grants = store?.grants() ?? [];
+  const [clients, grants] = await withStore(
+    settings,
+    async (store) => await Promise.all([store.clients(), store.grants()]),
+  ) ?? [[], []];
   const grantsOf = ({ id }: ClientRecord) => grants.filter(({ clientId }) => clientId === id);
   if (settings.json) return print(jsonText(clients.map((client) => clientJson(client, grantsOf(client)))));
   if (clients.length === 0) return print("no clients");
@@ -61,11 +52,9 @@ export async function listClients(
 export async function revokeClient(
   settings: ClientSettings & { readonly clientId: string },
   print: Print,
-  options: OperationOptions = {},
 ): Promise<void> {
   const { clientId, json } = settings;
-  using store = await openStore(settings, options);
-  const ended = store?.endClient(clientId);
+  const ended = await withStore(settings, (store) => store.endClient(clientId));
   if (ended === undefined) {
     throw new AppError(
       "not_found",
@@ -80,17 +69,21 @@ export async function revokeClient(
 }
 
 /** Undefined where no server has made the file yet. */
-async function openStore(
-  { dataDir }: ClientSettings,
-  options: OperationOptions,
-): Promise<GrantStore | undefined> {
-  if (dataDir === undefined) {
-    throw new AppError("invalid", "Cannot read the OAuth clients: data_dir is not set");
+async function withStore<T>(
+  { config }: ClientSettings,
+  work: (store: GrantStore) => Promise<T>,
+): Promise<T | undefined> {
+  const { state: { database }, data_dir: dataDir } = config;
+  if (database === undefined && dataDir === undefined) {
+    throw new AppError(
+      "invalid",
+      "Cannot read the OAuth clients: neither data_dir nor state.database is set",
+    );
   }
-  const path = grantFile(dataDir);
-  const isThere = await Deno.stat(path).then(() => true, () => false);
-  if (!isThere) return undefined;
-  return openGrantStore({ path, now: () => nowOf(options), logger: silentLogger });
+  const isThere = dataDir === undefined || await Deno.stat(stateFile(dataDir)).then(() => true, () => false);
+  if (database === undefined && !isThere) return undefined;
+  await using state = await openConfiguredState(config, silentLogger);
+  return await work(createGrantStore(state));
 }
 
 function lastUse(grants: readonly GrantRecord[]): number | null {

@@ -2,7 +2,10 @@ import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import { quoted } from "../../identity/credentials/yaml_entries.ts";
 import { checkNewPassword } from "../../identity/users/password_hashing.ts";
+import { afterLogins } from "../../identity/users/lockout.ts";
+import { createSharedLogins, forgetFailedLogins } from "../../identity/users/shared_logins.ts";
 import * as users from "../../identity/users/user_file.ts";
+import type { State } from "../../state/state.ts";
 import { askNewPassword } from "../ask_at_terminal.ts";
 import {
   jsonText,
@@ -23,6 +26,8 @@ export interface UserOperationOptions extends OperationOptions {
 
 interface UserFileSettings {
   readonly userFile: string;
+  /** Optional: where logins are counted in place of the file, and how many that fail lock an account. */
+  readonly shared?: { readonly state: State; readonly maxFailedAttempts: number } | undefined;
   /** Print JSON in place of text for people. */
   readonly json: boolean;
 }
@@ -93,8 +98,9 @@ export async function enableUser(
   print: Print,
   options: OperationOptions = {},
 ): Promise<void> {
-  const { userFile: path, username } = settings;
+  const { userFile: path, username, shared } = settings;
   const user = await users.enableUser({ path, username });
+  if (shared !== undefined) await forgetFailedLogins(shared.state, accounts, user);
   await report(settings, user, `Enabled user ${visible(username)} in ${path}`, print, options);
 }
 
@@ -139,8 +145,9 @@ export async function listUsers(
   print: Print,
   options: OperationOptions = {},
 ): Promise<void> {
-  const { userFile: path, json } = settings;
-  const { records, faults } = await users.readUserFile(path);
+  const { userFile: path, json, shared } = settings;
+  const { records: written, faults } = await users.readUserFile(path);
+  const records = shared === undefined ? written : await withLogins(written, shared);
   await warnOfAccess(path, options);
   for (const fault of faults) options.warn?.(visible(fault.message));
   if (json) return print(jsonText(records.map(userJson)));
@@ -155,6 +162,18 @@ export async function listUsers(
   ]);
   const headers = ["username", "note", "created", "last login", "status", "failed"];
   for (const line of tableLines(headers, rows)) print(line);
+}
+
+/** Those of the tool server, which operations are for. */
+const accounts = "http";
+
+async function withLogins(
+  written: readonly users.UserRecord[],
+  { state, maxFailedAttempts }: NonNullable<UserFileSettings["shared"]>,
+): Promise<users.UserRecord[]> {
+  const logins = createSharedLogins(state, accounts);
+  await state.catchUp();
+  return written.map((user) => afterLogins(user, logins.of(user), maxFailedAttempts));
 }
 
 async function newPassword(settings: ChangeUserSettings, options: UserOperationOptions): Promise<string> {

@@ -24,6 +24,7 @@ import { identity } from "./identity.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
 import { apiKeys, defaults, server } from "./rag.ts";
+import { state } from "./state_settings.ts";
 
 /** How much one caller may use, or all of them together. */
 const numbers = () =>
@@ -137,6 +138,7 @@ export const configSchema = section({
   data_dir: filePath().optional().describe(
     "Folder for data that a restart keeps, such as sessions and remembered requests",
   ),
+  state: state.prefault({}),
   custom_definitions_path: filePath().optional().describe(
     "File of your own tools, prompts, resources and verified questions, YAML or JSON",
   ),

@@ -51,7 +51,7 @@ export const hostEntry = section({
 });
 
 /** A database that the tools may read. */
-const database = section({
+export const database = section({
   name: text().describe("Name of the database in tools, tokens and lists"),
   host: host().prefault("localhost").describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),

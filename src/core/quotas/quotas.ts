@@ -52,6 +52,10 @@ export interface Quotas extends Disposable {
   shared(): SharedLimit[];
   /** Other rules from now on; what was used still counts. */
   replace(rules: LimitRules): void;
+  /** Calls at once of those callers whose number is limited, and of all callers together. */
+  underWay(): Readonly<Record<string, number>>;
+  /** From now on, so many calls run at other processes; they take places here too. */
+  setElsewhere(calls: ReadonlyMap<string, number>): void;
 }
 
 interface QuotasOptions {
@@ -83,12 +87,13 @@ export function createQuotas(options: QuotasOptions): Quotas {
   const gate = createGate({
     ...waitBounds,
     places: Infinity,
-    placesNow: () => rules.all?.calls_at_once ?? Infinity,
+    placesNow: () => (rules.all?.calls_at_once ?? Infinity) - (elsewhere.get(everyone) ?? 0),
     placesPerCaller(caller) {
       const principal = atOnce.get(caller);
-      return (principal && ownLimits(principal).calls_at_once) ?? Infinity;
+      return ((principal && ownLimits(principal).calls_at_once) ?? Infinity) - (elsewhere.get(caller) ?? 0);
     },
   });
+  let elsewhere: ReadonlyMap<string, number> = new Map();
   let clearedAt = now();
 
   function clearEnded(): void {
@@ -198,7 +203,9 @@ export function createQuotas(options: QuotasOptions): Quotas {
       return limitNames.flatMap((limit): LimitUsage[] => {
         const maximum = limits[limit];
         if (maximum === undefined) return [];
-        const used = limit === "calls_at_once" ? gate.underWay(caller) : counts.used(caller, limit);
+        const used = limit === "calls_at_once"
+          ? gate.underWay(caller) + (elsewhere.get(caller) ?? 0)
+          : counts.used(caller, limit);
         const remaining = Math.max(0, maximum - used);
         return [{ limit, maximum, used, remaining, ...endOf(limit) }];
       });
@@ -212,6 +219,19 @@ export function createQuotas(options: QuotasOptions): Quotas {
       rules = next;
       isOn = haveLimits(next);
       known = new WeakMap();
+      gate.letIn();
+    },
+    underWay() {
+      const calls: Record<string, number> = {};
+      let ofAll = 0;
+      for (const caller of atOnce.keys()) {
+        calls[caller] = gate.underWay(caller);
+        ofAll += gate.underWay(caller);
+      }
+      return rules.all?.calls_at_once === undefined ? calls : { ...calls, [everyone]: ofAll };
+    },
+    setElsewhere(calls) {
+      elsewhere = calls;
       gate.letIn();
     },
     [Symbol.dispose]() {

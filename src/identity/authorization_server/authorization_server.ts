@@ -206,6 +206,16 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   }
 
   async function answer({ request, address, requestId }: OauthRequest, path: string): Promise<Response> {
+    try {
+      await options.learn?.();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
+      const response = request.method === "POST" && path !== "/oauth/device/verify"
+        ? oauthError(503, "temporarily_unavailable", error.message)
+        : pageResponse(pages.error(503, "This server cannot log anybody in at the moment. Try again soon."));
+      response.headers.set("retry-after", String(error.data?.retryAfterSeconds ?? 1));
+      return response;
+    }
     const url = new URL(request.url);
     const caller = String(++requestCount);
     const headers: Record<string, string> = { host: base.host, [callerHeader]: caller };
@@ -234,7 +244,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         const params = rewriteParameters(path, new URLSearchParams(body));
         if (path === "/oauth/token") {
           // before a code or a refresh token is used up
-          if (!nameGranted(params, { ours, store })) {
+          if (!await nameGranted(params, { ours, store })) {
             return oauthError(400, "invalid_target", "this grant is not for that resource");
           }
         }

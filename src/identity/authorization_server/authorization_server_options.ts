@@ -30,6 +30,8 @@ export interface AuthorizationServerOptions {
   /** How long an unused grant lasts, for people. */
   readonly refreshLifetimeText: string;
   readonly logo?: Picture | undefined;
+  /** Optional: learns what other servers changed. @throws {AppError} `unavailable`, with `retryAfterSeconds` */
+  readonly learn?: (() => Promise<void>) | undefined;
   readonly cookieKeys: Pick<CookieKeys, "secrets">;
   readonly store: GrantStore;
   readonly accounts: AccountSource;

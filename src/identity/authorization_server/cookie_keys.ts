@@ -1,127 +1,82 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { z } from "zod";
-import { AppError } from "../../core/app_error.ts";
-import { findOpenFile } from "../../core/files/file_access.ts";
-import { withFileLock } from "../../core/files/file_lock.ts";
-import { readRegularFile } from "../../core/files/read_regular_file.ts";
-import { replaceFile } from "../../core/files/replace_file.ts";
 import type { Logger } from "../../core/logger.ts";
-
-/** The keys in `data_dir` that the authorization server signs cookies with; tokens are looked up and not signed. */
-export const keyFile = (dataDir: string): string => join(dataDir, "oauth_keys.json");
+import { sql } from "../../state/engine.ts";
+import { currentVersion, type State } from "../../state/state.ts";
 
 /** How long a key signs, and how long after that what it signed is still accepted. */
 const signsForMs = 90 * 24 * 3_600_000;
-const acceptedForMs = 7 * 24 * 3_600_000;
+const keptMs = signsForMs + 7 * 24 * 3_600_000;
+const kind = "oauth key";
+/** How often it is looked whether a new one is needed; soon again where none could be made. */
+const lookEveryMs = 3_600_000;
+const lookAgainMs = 1_000;
 
-const keySchema = z.object({
-  made_at: z.iso.datetime(),
-  /** Base64url of 32 random bytes. */
-  cookie_secret: z.string().regex(/^[\w-]{43,}$/),
-});
-const fileSchema = z.object({ keys: z.array(keySchema) });
-
-type CookieKey = z.output<typeof keySchema>;
-
-/**
- * The keys, the newest first, which signs. The first is made at the first start, another when the newest is 90 days old;
- * two processes that start at once get the same.
- *
- * @throws {AppError} `invalid` for a file that is none of ours, `forbidden` for one that others may read, `unavailable`
- * where it cannot be written
- */
-export async function openCookieKeys(dataDir: string, nowMs: number): Promise<readonly CookieKey[]> {
-  const path = keyFile(dataDir);
-  await Deno.mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((cause) => {
-    throw new AppError("unavailable", `Cannot make the folder ${dataDir}: the file system refused`, {
-      cause,
-    });
-  });
-  return await withFileLock(path, async () => {
-    const known = await readKeys(path);
-    const ageMs = (key: CookieKey) => nowMs - Date.parse(key.made_at);
-    const [newest] = known;
-    const isFresh = newest !== undefined && ageMs(newest) < signsForMs;
-    const accepted = known.filter((key) => ageMs(key) < signsForMs + acceptedForMs);
-    const keys = isFresh ? accepted : [makeKey(nowMs), ...accepted];
-    if (!isFresh || keys.length !== known.length) {
-      await replaceFile(path, `${JSON.stringify({ keys }, null, 2)}\n`);
-    }
-    return keys;
-  });
-}
-
-/** The secrets of the moment, the newest first, which signs. */
+/** What the authorization server signs cookies with; tokens are looked up and not signed. */
 export interface CookieKeys extends Disposable {
+  /** Those of the moment, the newest first, which signs: each Base64url of 32 random bytes. */
   readonly secrets: readonly string[];
-  /** Reads them again, and makes a new one where it is time. It also happens by itself, and never throws. */
+  /** Makes a new one where it is time. It also happens by itself, and never throws. */
   renew(): Promise<void>;
 }
 
-const renewEveryMs = 3_600_000;
-
-/** Opens the keys, and keeps to them as they change while the process runs. @throws {AppError} as openCookieKeys */
+/** Keeps the keys in the state, where all servers that use it have the same, and another one where the newest is 90 days old. */
 export async function keepCookieKeys(
-  { dataDir, now, logger }: {
-    readonly dataDir: string;
-    /** Milliseconds since 1970. */
-    readonly now: () => number;
-    readonly logger: Logger;
-  },
+  { state, logger }: { readonly state: State; readonly logger: Logger },
 ): Promise<CookieKeys> {
-  const read = async () => (await openCookieKeys(dataDir, now())).map((key) => key.cookie_secret);
-  let secrets = await read();
-  async function renew(): Promise<void> {
-    try {
-      secrets = await read();
-    } catch (error) {
-      logger.warn("Cannot renew the keys of the login page's cookies; trying again later", { error });
+  const known = new Map<number, { readonly secret: string; readonly madeAt: number }>();
+  state.of(kind).follow((id, record) => {
+    if (record === undefined) known.delete(Number(id));
+    else if (typeof record.value === "string") {
+      known.set(Number(id), { secret: record.value, madeAt: record.expiresAt - keptMs });
     }
+  });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // until the state has been reached, nothing is signed that is given out
+  const provisional = [newSecret()];
+
+  /** The newest first. */
+  function accepted() {
+    const time = state.now();
+    return [...known].filter(([, { madeAt }]) => time - madeAt < keptMs).toSorted(([one], [other]) =>
+      other - one
+    );
   }
-  const timer = setInterval(renew, renewEveryMs);
-  Deno.unrefTimer(timer);
+  async function makeIfDue(): Promise<void> {
+    await state.catchUp();
+    const [newest] = accepted();
+    const time = state.now();
+    if (newest !== undefined && time - newest[1].madeAt < signsForMs) return;
+    const id = String(Math.max(0, ...known.keys()) + 1);
+    // of several that make it at once, the first does
+    await state.change([
+      sql`INSERT INTO records (kind, id, value, created_at, expires_at, version)
+        VALUES (${kind}, ${id}, ${JSON.stringify(newSecret())}, ${time}, ${time + keptMs}, ${currentVersion})
+        ON CONFLICT (kind, id) DO NOTHING`,
+    ], { isTold: true });
+    await state.catchUp();
+  }
+  async function renew(): Promise<void> {
+    let nextMs = lookEveryMs;
+    try {
+      await makeIfDue();
+    } catch (error) {
+      if (known.size > 0) {
+        logger.warn("Cannot renew the keys of the login page's cookies; trying again later", { error });
+      } else nextMs = lookAgainMs;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(renew, nextMs);
+    Deno.unrefTimer(timer);
+  }
+  await renew();
   return {
     get secrets() {
-      return secrets;
+      const secrets = accepted().map(([, { secret }]) => secret);
+      return secrets.length === 0 ? provisional : secrets;
     },
     renew,
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]: () => clearTimeout(timer),
   };
 }
 
-/** Whether the file could be used, without making it. @throws {AppError} as openCookieKeys */
-export async function checkCookieKeys(dataDir: string): Promise<void> {
-  await readKeys(keyFile(dataDir));
-}
-
-async function readKeys(path: string): Promise<readonly CookieKey[]> {
-  let text: string;
-  try {
-    text = await readRegularFile(path);
-  } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return [];
-    if (cause instanceof AppError) throw cause;
-    throw new AppError("unavailable", `Cannot read ${path}: the file system refused`, { cause });
-  }
-  const open = await findOpenFile(path);
-  if (open !== undefined) throw new AppError("forbidden", `${open.fault}; run: ${open.remedy}`);
-  const { data } = fileSchema.safeParse(parseJson(text));
-  if (data === undefined) {
-    const remedy = "restore it, or remove it to make new keys, which ends logins that are under way";
-    throw new AppError("invalid", `Cannot read ${path}: it is not a file of this server's keys; ${remedy}`);
-  }
-  return data.keys.toSorted((one, other) => Date.parse(other.made_at) - Date.parse(one.made_at));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function makeKey(nowMs: number): CookieKey {
-  return { made_at: new Date(nowMs).toISOString(), cookie_secret: randomBytes(32).toString("base64url") };
-}
+const newSecret = () => randomBytes(32).toString("base64url");

@@ -21,7 +21,7 @@ export function createDevicePages({ pages, limiter, addressOf, show }: {
     mask: "****-****",
     charset: "base-20",
     deviceInfo: () => ({}),
-    userCodeInputSource(
+    async userCodeInputSource(
       context: KoaContext,
       _form: string,
       _out: unknown,
@@ -40,7 +40,7 @@ export function createDevicePages({ pages, limiter, addressOf, show }: {
           pages.done("Access denied", "The device gets no access. You can close this page."),
         );
       }
-      if (error?.name === "NotFoundError") limiter.recordFailed(address);
+      if (error?.name === "NotFoundError") await limiter.recordFailed(address);
       const typed = error?.userCode ?? context.query[codeParameter];
       const problem = error &&
         (error.name in codeProblems

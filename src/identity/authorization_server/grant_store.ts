@@ -1,55 +1,7 @@
-import { join } from "node:path";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { AppError } from "../../core/app_error.ts";
-import {
-  checkSqliteFile,
-  inTransaction,
-  openSqliteFile,
-  type SqliteLayout,
-} from "../../core/files/sqlite_file.ts";
-import type { Logger } from "../../core/logger.ts";
 import { sha256 } from "../../core/text/sha256.ts";
-
-/** The authorization server's file in `data_dir`: clients, grants and what was given out for them. */
-export const grantFile = (dataDir: string): string => join(dataDir, "oauth.sqlite");
-
-const layout: SqliteLayout = {
-  kind: "list of grants",
-  version: 1,
-  // `id` is a hash where the value itself lets somebody in; `payload` never holds that value
-  tables: `
-    CREATE TABLE records (
-      kind TEXT NOT NULL,
-      id TEXT NOT NULL,
-      payload TEXT NOT NULL,
-      grant_id TEXT,
-      client_id TEXT,
-      username TEXT,
-      account TEXT,
-      uid TEXT,
-      user_code TEXT,
-      created_at INTEGER NOT NULL,
-      used_at INTEGER,
-      expires_at INTEGER NOT NULL,
-      PRIMARY KEY (kind, id)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX records_by_grant ON records (grant_id) WHERE grant_id IS NOT NULL;
-    CREATE INDEX records_by_client ON records (client_id) WHERE client_id IS NOT NULL;
-    CREATE INDEX records_by_user ON records (username) WHERE username IS NOT NULL;
-    CREATE INDEX records_by_uid ON records (uid) WHERE uid IS NOT NULL;
-    CREATE INDEX records_by_user_code ON records (user_code) WHERE user_code IS NOT NULL;
-    CREATE INDEX records_by_end ON records (expires_at);
-    CREATE INDEX records_by_kind ON records (kind, expires_at)`,
-  probes: [
-    "SELECT kind, id, payload, grant_id, client_id, username, account, uid, user_code, created_at, used_at, expires_at FROM records LIMIT 0",
-  ],
-  // a refresh token that was given out must not be unknown after a power cut, nor the one before it be good again
-  synchronous: "FULL",
-  longestWaitMs: 1_000,
-};
-
-/** @throws {AppError} as openGrantStore; one that does not exist yet can be made */
-export const checkGrantFile = (path: string): Promise<void> => checkSqliteFile(path, layout);
+import { sql, type Statement, type StateRow } from "../../state/engine.ts";
+import { currentVersion, endStatements, type State } from "../../state/state.ts";
 
 /** What the provider keeps; its names. */
 export type RecordKind =
@@ -89,8 +41,6 @@ const unusedClientMs = 24 * 3_600_000;
 const usedClientMs = 90 * 24 * 3_600_000;
 /** How long a grant is kept before something was given out for it. */
 const newGrantMs = 15 * 60_000;
-
-const sweptAtOnce = 1_000;
 
 /** A grant: that a user let a client act for them. */
 export interface GrantRecord {
@@ -132,7 +82,7 @@ interface KeptFor {
   readonly site?: string | undefined;
 }
 
-export type GrantStore = ReturnType<typeof openGrantStore>;
+export type GrantStore = ReturnType<typeof createGrantStore>;
 
 /** Those whose ID is no secret; of all others the ID lets somebody in, and its hash is kept. */
 const plainIds: ReadonlySet<string> = new Set(["Client", "Grant"]);
@@ -140,22 +90,12 @@ const plainIds: ReadonlySet<string> = new Set(["Client", "Grant"]);
 /** Marks a hash that stands in the place of an ID, where nobody knows that any more. No ID has it. */
 const hashMark = "#";
 
-/**
- * Opens the file of clients and grants, which it makes where it is missing. Several processes may have it open: an
- * administrator's command changes it while a server runs.
- *
- * @throws {AppError} as openSqliteFile
- */
-export function openGrantStore(options: {
-  readonly path: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly logger: Logger;
-}) {
-  const { path, now, logger } = options;
-  const database = openSqliteFile(path, layout);
-  const statements = prepareStatements(database);
-  let isClosed = false;
+/** How long it is relied on how many records of a kind there are, with those that were kept since. */
+const countedForMs = 10_000;
+
+/** The clients and grants of the authorization server, and what was given out for them, in the state. */
+export function createGrantStore(state: State) {
+  const counts = new Map<RecordKind, { count: number; readonly at: number }>();
 
   const keyOf = (kind: string, id: string) => {
     if (plainIds.has(kind)) return id;
@@ -163,147 +103,214 @@ export function openGrantStore(options: {
   };
 
   /** A record's payload with its ID as far as it is known. */
-  function payloadOf(row: Record<string, unknown> | undefined, id?: string): Payload | undefined {
+  function payloadOf(kind: RecordKind, row: StateRow | undefined, id?: string): Payload | undefined {
     if (row === undefined) return undefined;
-    const { owner: _owner, ...payload }: Record<string, unknown> = JSON.parse(String(row["payload"]));
-    if (row["kind"] !== "Client") payload["jti"] = id ?? `${hashMark}${row["id"]}`;
-    if (row["used_at"] !== null && row["kind"] !== "Grant" && row["kind"] !== "Client") {
+    const { account: _account, ...payload }: Record<string, unknown> = JSON.parse(String(row["value"]));
+    if (kind !== "Client") payload["jti"] = id ?? `${hashMark}${row["id"]}`;
+    if (row["used_at"] !== null && kind !== "Grant" && kind !== "Client") {
       payload["consumed"] = Math.floor(Number(row["used_at"]) / 1000);
     }
     return payload;
   }
 
-  function endGrant(grantId: string): boolean {
-    statements.endOfGrant.run(grantId);
-    return Number(statements.end.run("Grant", grantId).changes) > 0;
+  async function read(statement: Statement): Promise<readonly StateRow[]> {
+    const [rows = []] = await state.read([statement]);
+    return rows;
   }
 
-  function makeRoom(kind: RecordKind): void {
-    if (Number(statements.count.get(kind)?.["count"]) < most[kind]) return;
-    if (kind !== "Client") {
-      for (const { id } of statements.surplus.all(kind, Math.ceil(most[kind] * shareAtOnce))) {
-        if (kind === "Grant") endGrant(String(id));
-        else statements.end.run(kind, id ?? null);
-      }
-      return;
+  /** @throws {AppError} `unavailable` where the state cannot be written, or another process holds it */
+  async function change(statements: readonly Statement[]): Promise<readonly (readonly StateRow[])[]> {
+    try {
+      return await state.change(statements, { isTold: true });
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const reason = cause instanceof Error ? cause.message : cause;
+      throw new AppError("unavailable", `Cannot write the grants: ${reason}`, { cause });
     }
-    if (Number(statements.endIdleClient.run().changes) > 0) return;
-    throw new AppError("overloaded", "Cannot register the client: there are too many clients");
   }
 
-  function keep(
+  /** @param which a condition on grants, whose parts end with them */
+  function endGrants(which: Statement): Statement[] {
+    const grants = sql`kind = ${kindOf("Grant")} AND ${which}`;
+    return [
+      ...endStatements(sql`part_of IN (SELECT id FROM records WHERE ${grants})`, state.now()),
+      ...endStatements(grants, state.now()),
+    ];
+  }
+
+  async function endGrant(grantId: string): Promise<boolean> {
+    const rows = await change(endGrants(sql`id = ${grantId}`));
+    return (rows.at(-1)?.length ?? 0) > 0;
+  }
+
+  /** Statements that make room for one more record, where there are too many of its kind. */
+  async function makeRoom(kind: RecordKind): Promise<Statement[]> {
+    let known = counts.get(kind);
+    if (known === undefined || known.count >= most[kind] || state.now() - known.at > countedForMs) {
+      known = { count: await countOf(kind), at: state.now() };
+      counts.set(kind, known);
+    }
+    known.count++;
+    if (known.count <= most[kind]) return [];
+    if (kind === "Client") return endStatements(idleClient(), state.now());
+    const ids = surplus(kind, Math.ceil(most[kind] * shareAtOnce));
+    if (kind === "Grant") return endGrants(sql`id IN (${ids})`);
+    return endStatements(sql`kind = ${kindOf(kind)} AND id IN (${ids})`, state.now());
+  }
+
+  async function countOf(kind: RecordKind): Promise<number> {
+    const [row] = await read(sql`SELECT count(*) AS count FROM records WHERE kind = ${kindOf(kind)}`);
+    return Number(row?.["count"]);
+  }
+
+  async function keep(
     kind: RecordKind,
     id: string,
     payload: Payload,
     lifetimeMs: number,
     { account, site }: KeptFor = {},
-  ): void {
+  ): Promise<void> {
     const { jti: _jti, userCode, consumed: _consumed, ...rest } = payload;
-    const text = (value: unknown) => typeof value === "string" ? value : null;
-    const time = now();
-    const username = text(rest["accountId"]);
-    const owner = username === null && site !== undefined ? { owner: `site:${site}` } : {};
-    const clientId = text(rest["clientId"]);
-    const grantId = kind === "Grant" ? null : text(rest["grantId"]);
-    // another request may have ended the grant since this one found it: nothing more is given out for it
-    if (grantId !== null && statements.find.get("Grant", grantId) === undefined) {
-      throw new AppError("not_found", "the grant has ended");
-    }
+    const time = state.now();
+    const username = textOrNull(rest["accountId"]);
+    const clientId = textOrNull(rest["clientId"]);
+    const grantId = kind === "Grant" ? null : textOrNull(rest["grantId"]);
     const key = keyOf(kind, id);
-    const isNew = statements.find.get(kind, key) === undefined;
-    if (isNew) makeRoom(kind);
-    const expiresAt = time + (kind === "Grant" ? Math.min(newGrantMs, lifetimeMs) : lifetimeMs);
-    statements.upsert.run({
+    const row: Row = {
       kind,
-      id: key,
-      payload: JSON.stringify({ ...rest, ...owner }),
-      grant_id: grantId,
-      client_id: clientId ?? (kind === "Client" ? key : askingClient(rest)),
-      username,
-      account: account ?? null,
-      uid: text(rest["uid"]),
-      user_code: typeof userCode === "string" ? sha256(userCode) : null,
-      created_at: time,
-      expires_at: expiresAt,
-    });
-    if (grantId !== null) statements.extendGrant.run(expiresAt, time, grantId);
+      key,
+      grantId,
+      alias: typeof userCode === "string" ? sha256(userCode) : textOrNull(rest["uid"]),
+      owner: username === null ? site && `site:${site}` : ownerOf(username),
+      client: clientId ?? (kind === "Client" ? key : askingClient(rest)),
+      value: JSON.stringify({ ...rest, ...(account === undefined ? {} : { account }) }),
+      time,
+      expiresAt: time + (kind === "Grant" ? Math.min(newGrantMs, lifetimeMs) : lifetimeMs),
+    };
+    const room = await makeRoom(kind);
+    const results = await change([...room, upsert(row), ...consequences(row, username)]);
+    if (results[room.length]?.length === 1) return;
+    // another request may have ended the grant since this one found it: nothing more is given out for it
+    if (kind !== "Client") throw new AppError("not_found", "the grant has ended");
+    throw new AppError("overloaded", "Cannot register the client: there are too many clients");
+  }
+
+  /** What a record that is kept changes besides. */
+  function consequences(
+    { kind, grantId, client, time, expiresAt }: Row,
+    username: string | null,
+  ): Statement[] {
     const mostTokens = mostOfGrant[kind];
-    if (mostTokens !== undefined) statements.trimTokens.run(kind, grantId, kind, grantId, mostTokens);
-    if (kind === "Grant" && isNew) trimGrants(username);
-    if (clientId !== null && grantId !== null) {
-      statements.touchClient.run(time, Math.max(time + usedClientMs, expiresAt), username, clientId);
-    }
+    return [
+      ...grantId === null ? [] : [
+        sql`UPDATE records SET used_at = ${time},
+          expires_at = CASE WHEN expires_at > ${expiresAt} THEN expires_at ELSE ${expiresAt} END
+          WHERE kind = ${kindOf("Grant")} AND id = ${grantId}`,
+      ],
+      ...grantId === null || mostTokens === undefined ? [] : endStatements(
+        sql`kind = ${kindOf(kind)} AND part_of = ${grantId} AND id NOT IN
+          (SELECT id FROM records WHERE kind = ${kindOf(kind)} AND part_of = ${grantId}
+            ORDER BY used_at IS NOT NULL, created_at DESC, version DESC LIMIT ${mostTokens})`,
+        time,
+      ),
+      ...kind !== "Grant" || username === null ? [] : endGrants(
+        sql`id IN (SELECT id FROM
+          (SELECT id, row_number() OVER (ORDER BY created_at DESC, version DESC) AS nth FROM records
+            WHERE kind = ${kindOf("Grant")} AND owner = ${ownerOf(username)}) AS ranked
+          WHERE nth > ${mostGrantsOfUser})`,
+      ),
+      // from then on it counts as its user's, not as one of whoever registered it
+      ...grantId === null || client === null ? [] : [
+        sql`UPDATE records SET used_at = ${time}, expires_at = ${Math.max(time + usedClientMs, expiresAt)},
+          owner = ${username === null ? null : ownerOf(username)}
+          WHERE kind = ${kindOf("Client")} AND id = ${client}`,
+      ],
+    ];
   }
 
-  function trimGrants(username: string | null): void {
-    for (const row of statements.oldGrants.all(username, mostGrantsOfUser)) endGrant(String(row["id"]));
-  }
+  const find = async (kind: RecordKind, id: string): Promise<Payload | undefined> => {
+    if (id.startsWith(hashMark)) return undefined;
+    return payloadOf(kind, await rowOf(kind, id), id);
+  };
+  const rowOf = async (kind: RecordKind, id: string) =>
+    (await read(sql`${select} WHERE kind = ${kindOf(kind)} AND id = ${keyOf(kind, id)}`))[0];
+  const findByAlias = async (kind: RecordKind, alias: string) =>
+    payloadOf(kind, (await read(sql`${select} WHERE kind = ${kindOf(kind)} AND alias = ${alias}`))[0]);
 
-  /** @throws {AppError} `unavailable` where the file cannot be written, or another process holds it */
-  function change<T>(work: () => T): T {
-    try {
-      return inTransaction(database, work);
-    } catch (cause) {
-      if (cause instanceof AppError) throw cause;
-      throw new AppError(
-        "unavailable",
-        `Cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`,
-        {
-          cause,
-        },
-      );
-    }
-  }
+  const grants = async (): Promise<GrantRecord[]> =>
+    (await read(
+      sql`SELECT id, client, owner, value, created_at, used_at, expires_at FROM records
+        WHERE kind = ${kindOf("Grant")} ORDER BY created_at, version`,
+    )).map(asGrant);
 
   return {
     /**
-     * @throws {AppError} `not_found` where the record's grant has ended, `unavailable` where the file cannot be written
+     * @throws {AppError} `not_found` where the record's grant has ended, `unavailable` where the state cannot be written
      */
-    keep: (kind: RecordKind, id: string, payload: Payload, lifetimeMs: number, keptFor?: KeptFor) =>
-      change(() => keep(kind, id, payload, lifetimeMs, keptFor)),
+    keep,
     /** Keeps a client that has registered. @throws {AppError} `overloaded` where there are too many with grants */
     keepClient: (id: string, metadata: Payload, site?: string) =>
-      change(() => keep("Client", id, metadata, unusedClientMs, { site })),
-    find: (kind: RecordKind, id: string): Payload | undefined => {
-      if (id.startsWith(hashMark)) return undefined;
-      return payloadOf(statements.find.get(kind, keyOf(kind, id)), id);
-    },
+      keep("Client", id, metadata, unusedClientMs, { site }),
+    find,
     /** As find(), of what the provider itself has read before. */
-    findByMark: (kind: RecordKind, mark: string): Payload | undefined =>
-      payloadOf(statements.find.get(kind, keyOf(kind, mark))),
-    findByUid: (uid: string): Payload | undefined => payloadOf(statements.findByUid.get(uid)),
-    findByUserCode: (userCode: string): Payload | undefined => {
-      const payload = payloadOf(statements.findByUserCode.get(sha256(userCode)));
+    findByMark: async (kind: RecordKind, mark: string) => payloadOf(kind, await rowOf(kind, mark)),
+    findByUid: (uid: string) => findByAlias("Session", uid),
+    async findByUserCode(userCode: string): Promise<Payload | undefined> {
+      const payload = await findByAlias("DeviceCode", sha256(userCode));
       return payload && { ...payload, userCode };
     },
-    end: (kind: RecordKind, id: string): boolean =>
-      change(() =>
-        kind === "Grant" ? endGrant(id) : Number(statements.end.run(kind, keyOf(kind, id)).changes) > 0
-      ),
+    async end(kind: RecordKind, id: string): Promise<boolean> {
+      if (kind === "Grant") return await endGrant(id);
+      const which = sql`kind = ${kindOf(kind)} AND id = ${keyOf(kind, id)}`;
+      return (await change(endStatements(which, state.now()))).at(-1)?.length === 1;
+    },
     /** Marks what may be used once; false where that has happened before. */
-    use: (kind: RecordKind, id: string): boolean =>
-      change(() => Number(statements.use.run(now(), kind, keyOf(kind, id)).changes) > 0),
+    async use(kind: RecordKind, id: string): Promise<boolean> {
+      const [used] = await change([
+        sql`UPDATE records SET used_at = ${state.now()}
+          WHERE kind = ${kindOf(kind)} AND id = ${keyOf(kind, id)} AND used_at IS NULL RETURNING used_at`,
+      ]);
+      return used?.length === 1;
+    },
     /** Ends a grant with everything that was given out for it. */
-    endGrant: (grantId: string): boolean => change(() => endGrant(grantId)),
+    endGrant,
     /** @param hash of the token, in 64 hex digits */
-    token(hash: string, nowMs: number): TokenRecord | undefined {
-      const row = statements.token.get(hash, nowMs);
+    async token(hash: string, nowMs: number): Promise<TokenRecord | undefined> {
+      const [row] = await read(
+        sql`SELECT part_of, owner, value, expires_at FROM records
+          WHERE kind = ${kindOf("AccessToken")} AND id = ${hash} AND expires_at > ${nowMs}`,
+      );
       return row && {
-        grantId: String(row["grant_id"]),
-        username: String(row["username"]),
-        audience: String(row["audience"]),
+        grantId: String(row["part_of"]),
+        username: nameOf(row["owner"]),
+        audience: String(JSON.parse(String(row["value"]))["aud"]),
         expiresAt: Number(row["expires_at"]),
       };
     },
-    /** Whether a grant is there. */
-    hasGrant: (grantId: string): boolean => statements.find.get("Grant", grantId) !== undefined,
-    grants: (): GrantRecord[] => statements.grants.all().map(asGrant),
-    grantCount: (): number => Number(statements.count.get("Grant")?.["count"]),
+    /** Those of the grants that there are. */
+    async present(grantIds: readonly string[]): Promise<ReadonlySet<string>> {
+      const rows = await read(
+        sql`SELECT id FROM records
+          WHERE kind = ${kindOf("Grant")} AND id IN (${grantIds}) AND expires_at > ${state.now()}`,
+      );
+      return new Set(rows.map(({ id }) => String(id)));
+    },
+    /** Tells of each grant and access token that ends; undefined: any may have. */
+    onEnded(listener: (id: string | undefined) => void): void {
+      for (const kind of ["Grant", "AccessToken"] as const) state.onEnded(kindOf(kind), listener);
+    },
+    grants,
+    grantCount: () => countOf("Grant"),
     /** Those that registered, and those that a document describes and that have grants. */
-    clients(): ClientRecord[] {
-      const registered = statements.clients.all().map(asClient);
+    async clients(): Promise<ClientRecord[]> {
+      const rows = await read(
+        sql`SELECT id, value, created_at FROM records WHERE kind = ${
+          kindOf("Client")
+        } ORDER BY created_at, version`,
+      );
+      const registered = rows.map(asClient);
       const known = new Set(registered.map(({ id }) => id));
-      const others = new Set(statements.grants.all().map((row) => String(row["client_id"])));
+      const others = new Set((await grants()).map(({ clientId }) => clientId));
       return [
         ...registered,
         ...[...others].filter((id) => !known.has(id)).map((id) => ({
@@ -315,104 +322,77 @@ export function openGrantStore(options: {
       ];
     },
     /** Removes a client, and ends its grants. @returns how many grants ended; undefined where there is no such client */
-    endClient: (clientId: string): number | undefined =>
-      change(() => {
-        const ended = Number(statements.grantsOfClient.get(clientId)?.["count"]);
-        const removed = Number(statements.endOfClient.run(clientId).changes);
-        return removed === 0 ? undefined : ended;
-      }),
-    /** Ends what has expired. */
-    sweep(): void {
-      try {
-        change(() => statements.sweep.run(now(), sweptAtOnce));
-      } catch (error) {
-        logger.warn("Cannot end what has expired of the authorization server's grants; trying again later", {
-          error,
-        });
-      }
-    },
-    [Symbol.dispose]() {
-      if (isClosed) return;
-      isClosed = true;
-      database.close();
+    async endClient(clientId: string): Promise<number | undefined> {
+      const ofGrants = endGrants(sql`client = ${clientId}`);
+      const rows = await change([...ofGrants, ...endStatements(sql`client = ${clientId}`, state.now())]);
+      const ended = rows[ofGrants.length - 1]?.length ?? 0;
+      return ended + (rows.at(-1)?.length ?? 0) === 0 ? undefined : ended;
     },
   };
 }
 
+/** As the state has it. */
+const kindOf = (kind: RecordKind): string => `oauth ${kind}`;
 /** Whose share a record is of. */
-const ownerOf = "coalesce('user:' || username, payload ->> 'owner', id)";
+const ownerOf = (username: string): string => `user:${username}`;
+const nameOf = (owner: unknown): string => String(owner).replace(/^user:/, "");
+const textOrNull = (value: unknown): string | null => typeof value === "string" ? value : null;
 
-type Statements = Readonly<Record<string, StatementSync>>;
+interface Row {
+  readonly kind: RecordKind;
+  readonly key: string;
+  readonly grantId: string | null;
+  readonly alias: string | null;
+  readonly owner: string | undefined;
+  readonly client: string | null;
+  readonly value: string;
+  readonly time: number;
+  readonly expiresAt: number;
+}
 
-function prepareStatements(database: DatabaseSync) {
-  const prepare = (sql: string) => database.prepare(sql);
-  return {
-    // what a later save leaves out stays as it was
-    upsert: named(prepare(
-      `INSERT INTO records (kind, id, payload, grant_id, client_id, username, account, uid, user_code, created_at, expires_at)
-         VALUES (:kind, :id, :payload, :grant_id, :client_id, :username, :account, :uid, :user_code, :created_at, :expires_at)
-         ON CONFLICT (kind, id) DO UPDATE SET payload = excluded.payload, grant_id = excluded.grant_id,
-           client_id = excluded.client_id, username = excluded.username, account = coalesce(excluded.account, account),
-           uid = excluded.uid, user_code = coalesce(excluded.user_code, user_code),
-           expires_at = max(excluded.expires_at, CASE kind WHEN 'Grant' THEN records.expires_at ELSE 0 END)`,
-    )),
-    find: prepare("SELECT kind, id, payload, used_at FROM records WHERE kind = ? AND id = ?"),
-    findByUid: prepare("SELECT kind, id, payload, used_at FROM records WHERE uid = ? AND kind = 'Session'"),
-    findByUserCode: prepare(
-      "SELECT kind, id, payload, used_at FROM records WHERE user_code = ? AND kind = 'DeviceCode'",
-    ),
-    token: prepare(
-      `SELECT grant_id, username, payload ->> 'aud' AS audience, expires_at FROM records
-         WHERE kind = 'AccessToken' AND id = ? AND expires_at > ?`,
-    ),
-    use: prepare("UPDATE records SET used_at = ? WHERE kind = ? AND id = ? AND used_at IS NULL"),
-    end: prepare("DELETE FROM records WHERE kind = ? AND id = ?"),
-    endOfGrant: prepare("DELETE FROM records WHERE grant_id = ?"),
-    endOfClient: prepare("DELETE FROM records WHERE client_id = ?"),
-    // of all owners alike what they have beyond what the others have
-    surplus: prepare(
-      `SELECT id FROM (
-           SELECT id, expires_at, row_number() OVER (PARTITION BY ${ownerOf} ORDER BY expires_at DESC) AS nth
-             FROM records WHERE kind = ?)
-         ORDER BY nth DESC, expires_at LIMIT ?`,
-    ),
-    endIdleClient: prepare(
-      `WITH idle AS (
-           SELECT id, ${ownerOf} AS owner, used_at IS NOT NULL AS is_used,
-               coalesce(used_at, created_at) AS seen_at, EXISTS (
-               SELECT 1 FROM records AS login INDEXED BY records_by_client
-                 WHERE login.client_id = records.id AND login.kind IN ('Interaction', 'DeviceCode')) AS is_asking
-             FROM records WHERE kind = 'Client' AND NOT EXISTS (
-               SELECT 1 FROM records AS let_in INDEXED BY records_by_client WHERE let_in.client_id = records.id AND let_in.kind = 'Grant')),
-         ranked AS (
-           SELECT *, row_number() OVER (PARTITION BY owner ORDER BY is_asking DESC, is_used DESC, seen_at DESC) AS nth FROM idle)
-         DELETE FROM records WHERE kind = 'Client' AND id =
-           (SELECT id FROM ranked ORDER BY nth DESC, is_asking, is_used, seen_at LIMIT 1)`,
-    ),
-    extendGrant: prepare(
-      "UPDATE records SET expires_at = max(expires_at, ?), used_at = ? WHERE kind = 'Grant' AND id = ?",
-    ),
-    // from then on it counts as its user's, not as one of whoever registered it
-    touchClient: prepare(
-      `UPDATE records SET used_at = ?, expires_at = ?, payload = json_set(payload, '$.owner', 'user:' || ?)
-         WHERE kind = 'Client' AND id = ?`,
-    ),
-    trimTokens: prepare(
-      `DELETE FROM records WHERE kind = ? AND grant_id = ? AND id NOT IN
-         (SELECT id FROM records WHERE kind = ? AND grant_id = ?
-            ORDER BY used_at IS NOT NULL, created_at DESC LIMIT ?)`,
-    ),
-    oldGrants: prepare(
-      "SELECT id FROM records WHERE kind = 'Grant' AND username = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?",
-    ),
-    grants: prepare("SELECT * FROM records WHERE kind = 'Grant' ORDER BY created_at"),
-    grantsOfClient: prepare("SELECT count(*) AS count FROM records WHERE kind = 'Grant' AND client_id = ?"),
-    clients: prepare("SELECT id, payload, created_at FROM records WHERE kind = 'Client' ORDER BY created_at"),
-    count: prepare("SELECT count(*) AS count FROM records WHERE kind = ?"),
-    sweep: prepare(
-      "DELETE FROM records WHERE (kind, id) IN (SELECT kind, id FROM records WHERE expires_at <= ? LIMIT ?)",
-    ),
-  } satisfies Statements;
+const select = sql`SELECT id, value, used_at FROM records`;
+
+/** Keeps a record unless its grant has ended, or it is one client too many; what a later save leaves out stays as it was. */
+function upsert({ kind, key, grantId, alias, owner, client, value, time, expiresAt }: Row): Statement {
+  const hasGrant = grantId === null
+    ? sql`1 = 1`
+    : sql`EXISTS (SELECT 1 FROM records WHERE kind = ${kindOf("Grant")} AND id = ${grantId})`;
+  const hasRoom = kind === "Client"
+    ? sql`((SELECT count(*) FROM records WHERE kind = ${kindOf(kind)} AND id <> ${key}) < ${most[kind]})`
+    : sql`1 = 1`;
+  const lastsLonger = kind === "Grant" ? sql`records.expires_at > excluded.expires_at` : sql`1 = 0`;
+  return sql`INSERT INTO records
+      (kind, id, alias, part_of, owner, client, value, created_at, expires_at, version)
+    SELECT ${kindOf(kind)}, ${key}, ${alias}, ${grantId}, ${owner ?? null}, ${client}, ${value}, ${time},
+      ${expiresAt}, ${currentVersion}
+    WHERE ${hasGrant} AND ${hasRoom}
+    ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, part_of = excluded.part_of,
+      client = excluded.client, owner = coalesce(excluded.owner, records.owner),
+      alias = coalesce(excluded.alias, records.alias), version = excluded.version,
+      expires_at = CASE WHEN ${lastsLonger} THEN records.expires_at ELSE excluded.expires_at END
+    RETURNING id`;
+}
+
+/** Of all owners alike what they have beyond what the others have. */
+function surplus(kind: RecordKind, count: number): Statement {
+  return sql`SELECT id FROM (
+      SELECT id, expires_at, row_number() OVER (PARTITION BY coalesce(owner, id) ORDER BY expires_at DESC) AS nth
+        FROM records WHERE kind = ${kindOf(kind)}) AS ranked
+    ORDER BY nth DESC, expires_at LIMIT ${count}`;
+}
+
+/** A condition that the one client fulfils which is missed least: it has no grant, and if it can be no login under way. */
+function idleClient(): Statement {
+  const has = (kinds: readonly RecordKind[]) =>
+    sql`EXISTS (SELECT 1 FROM records AS other
+      WHERE other.client = records.id AND other.kind IN (${kinds.map(kindOf)}))`;
+  return sql`kind = ${kindOf("Client")} AND id IN (SELECT id FROM (
+      SELECT idle.*, row_number() OVER
+          (PARTITION BY owner ORDER BY is_asking DESC, is_used DESC, seen_at DESC) AS nth
+        FROM (SELECT id, coalesce(owner, id) AS owner, used_at IS NOT NULL AS is_used,
+            coalesce(used_at, created_at) AS seen_at, ${has(["Interaction", "DeviceCode"])} AS is_asking
+          FROM records WHERE kind = ${kindOf("Client")} AND NOT ${has(["Grant"])}) AS idle) AS ranked
+    ORDER BY nth DESC, is_asking, is_used, seen_at LIMIT 1)`;
 }
 
 /** The client that a login is for. */
@@ -420,29 +400,24 @@ function askingClient({ params }: Payload): string | null {
   const { client_id: id } = typeof params === "object" && params !== null
     ? params as Readonly<Record<string, unknown>>
     : {};
-  return typeof id === "string" ? id : null;
+  return textOrNull(id);
 }
 
-/** So that names stand without their colon. */
-function named(statement: StatementSync): StatementSync {
-  statement.setAllowBareNamedParameters(true);
-  return statement;
-}
-
-function asGrant(row: Record<string, unknown>): GrantRecord {
+function asGrant(row: StateRow): GrantRecord {
+  const { account } = JSON.parse(String(row["value"]));
   return {
     id: String(row["id"]),
-    clientId: String(row["client_id"]),
-    username: String(row["username"]),
-    account: String(row["account"]),
+    clientId: String(row["client"]),
+    username: nameOf(row["owner"]),
+    account: String(account),
     createdAt: Number(row["created_at"]),
     usedAt: row["used_at"] === null ? null : Number(row["used_at"]),
     expiresAt: Number(row["expires_at"]),
   };
 }
 
-function asClient(row: Record<string, unknown>): ClientRecord {
-  const { client_name: name, redirect_uris: uris } = JSON.parse(String(row["payload"])) as Record<
+function asClient(row: StateRow): ClientRecord {
+  const { client_name: name, redirect_uris: uris } = JSON.parse(String(row["value"])) as Record<
     string,
     unknown
   >;

@@ -3,7 +3,7 @@ import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
 import type { AccountSource } from "../users/user_directory.ts";
 import type { UserRecord } from "../users/user_file.ts";
-import type { GrantStore } from "./grant_store.ts";
+import type { GrantStore, TokenRecord } from "./grant_store.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 /**
@@ -22,6 +22,8 @@ export function holds(account: UserRecord | undefined, mark: string): boolean {
 interface GrantsOptions {
   readonly store: GrantStore;
   readonly accounts: AccountSource;
+  /** Optional: throws where what is remembered of grants may not be relied on. */
+  readonly requireCurrent?: () => void;
   /** Told of each grant that ends while this process runs and that a call used. */
   readonly onEnded: (session: Session) => void;
 }
@@ -29,12 +31,19 @@ interface GrantsOptions {
 /** The grants of the moment: what an access token lets its bearer do, and when that is over. */
 export type Grants = ReturnType<typeof createGrants>;
 
-const lookEveryMs = 1_000;
+/** How often it is looked whether grants in use have ended by themselves. */
+const lookEveryMs = 60_000;
+/** Access tokens that are remembered; others are looked up in each call. */
+const mostRemembered = 10_000;
 
 export function createGrants(options: GrantsOptions) {
-  const { store, accounts, onEnded } = options;
+  const { store, accounts, onEnded, requireCurrent = () => {} } = options;
   // one object for a grant as long as it is in use: what is kept for a caller is looked up by it
   const inUse = new Map<string, Session>();
+  // by their hashes
+  const tokens = new Map<string, TokenRecord>();
+  let count = 0;
+  let ends = 0;
 
   /** Without scopes: the one that there is means everything that the user may do. */
   function sessionOf(grantId: string, username: string): Session | undefined {
@@ -48,51 +57,77 @@ export function createGrants(options: GrantsOptions) {
     return session;
   }
 
-  function forgetEnded(): void {
-    for (const [id, session] of inUse) {
-      if (store.hasGrant(id)) continue;
-      inUse.delete(id);
-      onEnded(session);
+  function forget(grantId: string): void {
+    const session = inUse.get(grantId);
+    if (session === undefined) return;
+    inUse.delete(grantId);
+    for (const [hash, token] of tokens) if (token.grantId === grantId) tokens.delete(hash);
+    onEnded(session);
+  }
+
+  /** Forgets the grants that have ended; it also happens by itself. */
+  async function look(): Promise<void> {
+    try {
+      const present = await store.present([...inUse.keys()]);
+      for (const id of [...inUse.keys()]) if (!present.has(id)) forget(id);
+      count = await store.grantCount();
+    } catch {
+      // it is tried again; that the state does not answer is told elsewhere
     }
   }
 
-  function end(grantId: string): boolean {
-    const ended = store.endGrant(grantId);
-    forgetEnded();
-    return ended;
-  }
-
-  /** Ends what has expired; it also happens by itself. */
-  function sweep(): void {
-    store.sweep();
-    // another process may have ended some
-    forgetEnded();
-  }
-
-  const timer = setInterval(sweep, lookEveryMs);
+  store.onEnded((id) => {
+    ends++;
+    if (id === undefined) {
+      tokens.clear();
+      void look();
+    } else if (!tokens.delete(id)) forget(id);
+  });
+  const timer = setInterval(look, lookEveryMs);
   Deno.unrefTimer(timer);
+
+  async function lookUp(hash: string, nowMs: number): Promise<TokenRecord | undefined> {
+    const before = ends;
+    const token = await store.token(hash, nowMs);
+    // what was read may have ended while it came
+    if (ends !== before) return await lookUp(hash, nowMs);
+    if (token !== undefined && tokens.size < mostRemembered) tokens.set(hash, token);
+    return token;
+  }
 
   return {
     /** Those of access tokens that are for one resource; a token for another one stands for nothing there (RFC 8707). */
     of: (resource: string) => ({
-      /** The session that an access token stands for; undefined where none has it, or its grant has ended. */
-      find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
+      /**
+       * The session that an access token stands for; undefined where none has it, or its grant has ended.
+       * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where it cannot be told now
+       */
+      find(
+        presented: PresentedToken | undefined,
+        nowMs: number,
+      ): Session | undefined | Promise<Session | undefined> {
         if (presented === undefined) return undefined;
-        const token = store.token(presented.hash, nowMs);
-        return token?.audience === resource ? sessionOf(token.grantId, token.username) : undefined;
+        const meant = (token: TokenRecord | undefined) =>
+          token?.audience === resource ? sessionOf(token.grantId, token.username) : undefined;
+        const known = tokens.get(presented.hash);
+        if (known === undefined) return lookUp(presented.hash, nowMs).then(meant);
+        if (known.expiresAt <= nowMs) return void tokens.delete(presented.hash);
+        requireCurrent();
+        return meant(known);
       },
     }),
     /** Ends a grant and everything that was given out for it, at once. @returns whether there was one */
-    end,
+    end: (grantId: string): Promise<boolean> => store.endGrant(grantId),
     /** Ends the grants of accounts that are gone, disabled by an administrator, or have another password. */
-    reconcile(): void {
-      for (const { id, username, account } of store.grants()) {
-        if (!holds(accounts.find(username), account)) end(id);
+    async reconcile(): Promise<void> {
+      for (const { id, username, account } of await store.grants()) {
+        if (!holds(accounts.find(username), account)) await store.endGrant(id);
       }
     },
-    sweep,
+    look,
+    /** As of the last look. */
     get size() {
-      return store.grantCount();
+      return count;
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };

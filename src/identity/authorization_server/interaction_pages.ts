@@ -88,6 +88,7 @@ export function createInteractionPages(options: InteractionOptions) {
       failed: [200, "User name or password is wrong, or the account is locked."],
       rate_limited: [429, "Too many logins from your address have failed. Try again later."],
       busy: [503, "Too many logins are waiting. Try again in a moment."],
+      unavailable: [503, "Nobody can log in at the moment. Try again soon."],
     } as const;
     const [status, problem] = problems[result.kind];
     const page = pages.login({ action: actionOf(interaction), client, username, problem, status });

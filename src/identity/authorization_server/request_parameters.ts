@@ -38,23 +38,24 @@ export function rewriteParameters(path: string, params: URLSearchParams): URLSea
 }
 
 /** Puts the resource that was granted, as it was named then, in place of the one that is asked for; whether there is one. */
-export function nameGranted<Resource>(
+export async function nameGranted<Resource>(
   params: URLSearchParams,
   { ours, store }: {
     readonly ours: (address: string) => Resource | undefined;
     readonly store: Pick<GrantStore, "find">;
   },
-): boolean {
+): Promise<boolean> {
   const asked = params.getAll("resource").filter((each) => each !== "");
   params.delete("resource");
   const [wanted] = asked.map(ours);
   if (asked.length === 0) return true;
   if (asked.length > 1 || wanted === undefined) return false;
-  const granted = grantedBy.flatMap(([parameter, kind]) => {
+  const resources = await Promise.all(grantedBy.map(async ([parameter, kind]) => {
     const given = params.get(parameter);
-    const resource = given === null ? undefined : store.find(kind, given)?.["resource"];
+    const resource = given === null ? undefined : (await store.find(kind, given))?.["resource"];
     return resource === undefined ? [] : [resource].flat().map(String);
-  });
+  }));
+  const granted = resources.flat();
   const named = granted.find((each) => ours(each) === wanted);
   if (named !== undefined) params.set("resource", named);
   // what nobody knows is refused as such

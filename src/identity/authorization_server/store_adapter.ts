@@ -71,10 +71,10 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
   }
 
   /** Of a refresh token that was used so long ago that the store has forgotten it: its second use ends the grant too. */
-  function endForgotten(value: string): void {
+  async function endForgotten(value: string): Promise<void> {
     const grantId = refreshTokens.grantOf(value);
-    const grant = grantId === undefined ? undefined : store.find("Grant", grantId);
-    if (grantId !== undefined && store.endGrant(grantId)) {
+    const grant = grantId === undefined ? undefined : await store.find("Grant", grantId);
+    if (grantId !== undefined && await store.endGrant(grantId)) {
       onReuse({ grantId, username: String(grant?.["accountId"] ?? "") });
     }
   }
@@ -83,60 +83,51 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
     if (!isRecordKind(name)) throw new AppError("internal", `Cannot keep records of the kind ${name}`);
     const kind = name;
     return {
-      upsert(id: string, payload: Payload, lifetimeSeconds: number | undefined) {
-        return settled(() => {
-          try {
-            const site = siteOf(options.clientAddress());
-            if (kind === "Client") return store.keepClient(id, payload, site);
-            store.keep(
-              kind,
-              id,
-              kind === "Interaction" ? withoutCookie(payload) : payload,
-              (lifetimeSeconds ?? 0) * 1_000,
-              kind === "Grant" ? { account: markOf(payload), site } : { site },
-            );
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-            throw refusal(error, error.code === "not_found" ? "invalid_grant" : "server_error");
-          }
-        });
+      async upsert(id: string, payload: Payload, lifetimeSeconds: number | undefined) {
+        try {
+          const site = siteOf(options.clientAddress());
+          if (kind === "Client") return await store.keepClient(id, payload, site);
+          await store.keep(
+            kind,
+            id,
+            kind === "Interaction" ? withoutCookie(payload) : payload,
+            (lifetimeSeconds ?? 0) * 1_000,
+            kind === "Grant" ? { account: markOf(payload), site } : { site },
+          );
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          throw refusal(error, error.code === "not_found" ? "invalid_grant" : "server_error");
+        }
       },
       async find(id: string): Promise<Payload | undefined> {
-        // of a device's code that was found by what its user typed nobody knows the code itself
+        // a device code found by its user code is known only as a hash
         if (kind === "DeviceCode" && Provider.ctx?.oidc.route === "device_resume") {
-          return store.findByMark(kind, id);
+          return await store.findByMark(kind, id);
         }
-        const found = store.find(kind, id);
+        const found = await store.find(kind, id);
         // the provider refuses a code that was used before it notes whose it was, which is told with the refusal
         if (found?.["consumed"] !== undefined) Provider.ctx?.oidc.entity(kind, found);
         if (found !== undefined) return found;
-        if (kind === "RefreshToken" && Provider.ctx?.oidc.route === "token") endForgotten(id);
+        if (kind === "RefreshToken" && Provider.ctx?.oidc.route === "token") await endForgotten(id);
         return kind === "Client" ? await findDocument(id) : undefined;
       },
-      findByUid: (uid: string) => settled(() => store.findByUid(uid)),
-      findByUserCode: (userCode: string) => settled(() => store.findByUserCode(userCode)),
-      destroy: (id: string) => settled(() => void store.end(kind, id)),
-      revokeByGrantId: (grantId: string) => settled(() => void store.endGrant(grantId)),
+      findByUid: (uid: string) => store.findByUid(uid),
+      findByUserCode: (userCode: string) => store.findByUserCode(userCode),
+      destroy: (id: string) => store.end(kind, id),
+      revokeByGrantId: (grantId: string) => store.endGrant(grantId),
       /** Of two that use a code or a refresh token at the same time, one is refused, and the grant ends. */
-      consume(id: string) {
-        return settled(() => {
-          if (store.use(kind, id)) return;
-          const { InvalidGrant = Error } = errors;
-          const used = store.find(kind, id);
-          if (used === undefined) throw new InvalidGrant("its grant has ended");
-          store.endGrant(String(used["grantId"]));
-          // the provider tells with its refusal whose it was
-          Provider.ctx?.oidc.entity(kind, used);
-          throw new InvalidGrant("already used");
-        });
+      async consume(id: string) {
+        if (await store.use(kind, id)) return;
+        const { InvalidGrant = Error } = errors;
+        const used = await store.find(kind, id);
+        if (used === undefined) throw new InvalidGrant("its grant has ended");
+        await store.endGrant(String(used["grantId"]));
+        // the provider tells with its refusal whose it was
+        Provider.ctx?.oidc.entity(kind, used);
+        throw new InvalidGrant("already used");
       },
     };
   };
-}
-
-/** The provider waits for each operation; the store does it at once. */
-function settled<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => resolve(work()));
 }
 
 /** The login page's cookie stands in no record but as a hash. */

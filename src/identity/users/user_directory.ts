@@ -8,6 +8,7 @@ import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
 import { type EntryChange, quoted } from "../credentials/yaml_entries.ts";
 import { afterLogins, failedLogin, joinLogins, type LoginCounts } from "./lockout.ts";
 import { costOf, passwordCost } from "./password_hashing.ts";
+import type { Logins } from "./shared_logins.ts";
 import { changedFields, othersName, userKind, type UserRecord } from "./user_file.ts";
 
 export interface UserDirectoryOptions {
@@ -17,6 +18,8 @@ export interface UserDirectoryOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly logger: Logger;
+  /** Optional: counts logins elsewhere; without it, in the file. */
+  readonly logins?: Logins;
   /** Told just before the file's text is replaced, with its lock held: a watcher need not report that. */
   readonly beforeWrite?: (before: string | undefined, after: string) => void;
   /** Told when failed logins lock an account. */
@@ -49,7 +52,8 @@ interface UsersRead {
 export async function openUserDirectory(options: UserDirectoryOptions) {
   const { path, maxFailedAttempts, now, logger, beforeWrite, onLockout, onReloaded } = options;
   const queue = createQueue();
-  const logins = createLoginQueue({ write: (some) => queue.run(() => writeLogins(some)), logger });
+  const logins = options.logins ??
+    createLoginQueue({ write: (some) => queue.run(() => writeLogins(some)), logger });
   const file = await readCredentialText(path);
   let accounts = await readAccounts(path, file?.text);
   const warning = file && blankWarning(userKind, file, accounts.read);
@@ -58,7 +62,7 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
 
   function find(username: string): UserRecord | undefined {
     const user = accounts.users.get(username);
-    return user && afterLogins(user, logins.of(username), maxFailedAttempts);
+    return user && afterLogins(user, logins.of(user), maxFailedAttempts);
   }
   function adopt(read: UsersRead): void {
     accounts = read;
@@ -113,12 +117,16 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
     find,
     /** Counts a failed login of an account that is there and enabled; it may lock the account, at once. */
     recordFailedLogin(username: string): void {
-      if (!find(username)?.enabled) return;
-      logins.record(username, failedLogin);
+      const user = accounts.users.get(username);
+      if (user === undefined || !find(username)?.enabled) return;
+      logins.record(user, failedLogin);
       if (!find(username)?.enabled) onLockout?.(username);
     },
     /** Notes a login, and clears the count of those that failed. */
-    recordLogin: (username: string) => logins.record(username, { succeededAt: now(), failed: 0 }),
+    recordLogin(username: string): void {
+      const user = accounts.users.get(username);
+      if (user !== undefined) logins.record(user, { succeededAt: now(), failed: 0 });
+    },
     /**
      * Reads the file again; what this directory wrote itself is "unchanged". Where it cannot be read the old
      * accounts stay.
@@ -183,7 +191,7 @@ const longestRetryDelayMs = 5_000;
 function createLoginQueue({ write, logger }: {
   readonly write: (logins: ReadonlyMap<string, LoginCounts>) => Promise<() => void>;
   readonly logger: Logger;
-}) {
+}): Logins {
   let waiting = new Map<string, LoginCounts>();
   let beingWritten = new Map<string, LoginCounts>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -221,13 +229,11 @@ function createLoginQueue({ write, logger }: {
   }
 
   return {
-    /** What is not written yet of an account. */
-    of: (username: string) => joinLogins(beingWritten.get(username), waiting.get(username)),
-    record(username: string, logins: LoginCounts): void {
+    of: ({ username }) => joinLogins(beingWritten.get(username), waiting.get(username)),
+    record({ username }, logins) {
       add(waiting, username, logins);
       if (writing === undefined) schedule(writeDelayMs);
     },
-    /** Tries once more to write what is left. */
     async close(): Promise<void> {
       await writing;
       if (waiting.size > 0) await startWriting();

@@ -212,9 +212,12 @@ export function loginError(result: Exclude<LoginResult, { kind: "success" }>): R
         retryAfterSeconds: result.retryAfterSeconds,
       };
     case "busy":
+    case "unavailable":
       return {
         code: "OVERLOADED",
-        message: "too many logins are waiting; try again later",
+        message: result.kind === "busy"
+          ? "too many logins are waiting; try again later"
+          : "nobody can log in at the moment; try again later",
         retryAfterSeconds: result.retryAfterSeconds,
       };
   }

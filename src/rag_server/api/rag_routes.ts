@@ -47,6 +47,8 @@ export interface RagRoutesOptions {
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
+  /** Optional: whether the server still waits for what it shares with others. */
+  readonly isWaiting?: () => boolean;
   readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
@@ -111,7 +113,9 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
   async function answerReady(): Promise<Response> {
-    const status = readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
+    const status = options.isWaiting?.()
+      ? "unavailable"
+      : readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
   }
 

@@ -1,8 +1,13 @@
+import { sql, type Statement } from "../../state/engine.ts";
+import { createMessages } from "../../state/messages.ts";
+import { currentVersion, endStatements, type State } from "../../state/state.ts";
+import { errorObject, type JsonRpcError } from "./json_rpc_error.ts";
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
 import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 import { sizeText } from "../../core/text/units.ts";
 
 /** A task as its client sees it (MCP Tasks extension, "Tasks"). Times are ISO 8601. */
@@ -17,10 +22,10 @@ export interface TaskView {
   readonly pollIntervalMs: number;
 }
 
-/** How a call ended that had become a task; `failed`: what it threw, which is an error of the protocol's. */
+/** How a call ended that had become a task; `failed`: an error of the protocol's. */
 type TaskEnd =
   | { readonly status: "completed"; readonly result: ToolResult }
-  | { readonly status: "failed"; readonly thrown: unknown }
+  | { readonly status: "failed"; readonly error: JsonRpcError }
   | { readonly status: "cancelled" };
 
 /** What a call that may become a task knows of that. */
@@ -33,6 +38,7 @@ export interface TaskWork {
   tell(message: string): void;
 }
 
+/** One that works in this process. */
 interface Task {
   readonly id: string;
   readonly owner: string;
@@ -40,20 +46,21 @@ interface Task {
   readonly createdAt: number;
   updatedAt: number;
   message: string;
-  /** Absent while it works. */
-  ended?: TaskEnd;
-  /** UTF-16 units of the result's JSON. */
-  size: number;
   isCancelled: boolean;
   readonly stop: (why: CallEnded) => void;
-  forgetTimer?: ReturnType<typeof setTimeout>;
+}
+
+/** A task as the state keeps it. */
+interface KeptTask extends Pick<Task, "createdAt" | "updatedAt" | "message"> {
+  /** Absent while it works. */
+  readonly ended?: TaskEnd;
 }
 
 interface TaskBounds {
   /** Tasks that are kept, working ones too. Over them a call is waited for as if its client took no tasks. */
   readonly tasks: number;
   readonly tasksPerOwner: number;
-  /** Of kept results, in UTF-16 units of their JSON. Over them the oldest of whoever has most are forgotten. */
+  /** Of kept results, in characters of their JSON. Over them the oldest of whoever has most are forgotten. */
   readonly size: number;
   readonly sizePerOwner: number;
 }
@@ -71,69 +78,100 @@ const defaultWaitMs = 10_000;
 const defaultKeepMs = 10 * 60_000;
 const pollIntervalMs = 2_000;
 
+/** How often what a task does is written for other processes, and that it still works. */
+const tellEveryMs = 2_000;
+const beatEveryMs = 10_000;
+/** Whoever ran a task that was not heard of for so long has been killed. */
+const silentMs = 40_000;
+/** Longer than any call may take. */
+const workingKeptMs = 24 * 3_600_000;
+
 /**
- * Calls that go on after their request was answered with a handle (MCP Tasks extension). They are in this process alone. A
- * task belongs to the principal that called, without authentication to its address: for anybody else there is none.
+ * Calls that go on after their request was answered with a handle (MCP Tasks extension). Each works in one process; how it
+ * stands and how it ended is in the state, for all who share that. A task belongs to the principal that called, without
+ * authentication to its address: for anybody else there is none.
  */
 export function createTasks({
+  state,
   waitMs = defaultWaitMs,
   keepMs = defaultKeepMs,
   bounds = defaultBounds,
   rightsOf = () => "",
-  now = Date.now,
 }: {
+  readonly state: State;
   readonly waitMs?: number;
   readonly keepMs?: number;
   readonly bounds?: TaskBounds;
   /** Tells principals with one key apart who may read different things. */
   readonly rightsOf?: (principal: Principal) => string;
-  readonly now?: () => number;
-} = {}) {
-  const tasks = new Map<string, Task>();
+}) {
+  const { now } = state;
+  const working = new Map<string, Task>();
   const settling = new Set<Promise<void>>();
+  const others = state.isShared ? createMessages(state, "cancelled task", (id) => cancelHere(id)) : undefined;
+  let toldAt = 0;
+  let beatAt = 0;
+  const timer = setInterval(tellOthers, tellEveryMs);
+  // it alone does not keep the process alive
+  Deno.unrefTimer(timer);
 
   // a token for less is somebody else's, though it is the same user's, and so is one for another tenant or in other groups
   function ownerKey(principal: Principal): string {
     const scopes = "scopes" in principal ? principal.scopes : undefined;
     const groups = "groups" in principal ? principal.groups : undefined;
-    return JSON.stringify([
+    return sha256(JSON.stringify([
       principalKey(principal),
       callerKey(principal),
       scopes?.toSorted(),
       groups?.toSorted(),
       accountOf(principal),
       rightsOf(principal),
+    ]));
+  }
+
+  const change = (statements: readonly Statement[]) => state.change(statements, { mayBeLost: true });
+
+  /** Keeps a task that begins to work, if there is room for it. */
+  async function keepWorking(task: Task): Promise<boolean> {
+    const { id, owner, principal, createdAt } = task;
+    const owned = sql`kind = ${kind} AND owner = ${owner}`;
+    const [, , kept] = await change([
+      // the oldest that has ended makes room
+      ...endStatements(
+        sql`${owned} AND id IN (SELECT id FROM records WHERE ${owned} AND alias = ${hasEnded}
+            AND (SELECT count(*) FROM records WHERE ${owned}) >= ${bounds.tasksPerOwner}
+          ORDER BY version LIMIT 1)`,
+        now(),
+      ),
+      sql`INSERT INTO records (kind, id, part_of, owner, value, created_at, used_at, expires_at, version)
+        SELECT ${kind}, ${id}, ${principal}, ${owner}, ${
+        JSON.stringify(keptOf(task))
+      }, ${createdAt}, ${now()},
+          ${now() + workingKeptMs}, ${currentVersion}
+        WHERE (SELECT count(*) FROM records WHERE ${owned}) < ${bounds.tasksPerOwner}
+          AND (SELECT count(*) FROM records WHERE kind = ${kind}) < ${bounds.tasks}
+        RETURNING id`,
     ]);
+    return kept?.length === 1;
   }
 
-  function forget(task: Task): void {
-    clearTimeout(task.forgetTimer);
-    tasks.delete(task.id);
+  function keptOf({ createdAt, updatedAt, message }: Task): KeptTask {
+    return { createdAt, updatedAt, message };
   }
 
-  /** Forgets the oldest that has ended, of those that are meant; false where there is none. */
-  function forgetOldest(isMeant: (task: Task) => boolean): boolean {
-    const oldest = tasks.values().find((task) => task.ended !== undefined && isMeant(task));
-    if (oldest !== undefined) forget(oldest);
-    return oldest !== undefined;
-  }
-
-  function sizeOf(owner?: string): number {
-    let size = 0;
-    for (const task of tasks.values()) if (owner === undefined || task.owner === owner) size += task.size;
-    return size;
-  }
-
-  function ownerOfMost(): string {
-    const sizes = new Map<string, number>();
-    for (const { owner, size } of tasks.values()) sizes.set(owner, (sizes.get(owner) ?? 0) + size);
-    return [...sizes].reduce((most, next) => next[1] > most[1] ? next : most)[0];
-  }
-
-  function hasRoom(owner: string): boolean {
-    const owned = [...tasks.values()].filter((task) => task.owner === owner).length;
-    if (owned >= bounds.tasksPerOwner) return forgetOldest((task) => task.owner === owner);
-    return tasks.size < bounds.tasks;
+  /** Has other processes see what tasks do, and that they still work. */
+  function tellOthers(): void {
+    const isBeat = now() - beatAt >= beatEveryMs;
+    const told = [...working.values()].filter(({ updatedAt }) => isBeat || updatedAt > toldAt);
+    if (isBeat) beatAt = now();
+    toldAt = now();
+    if (told.length === 0) return;
+    const statements = told.map((task) =>
+      sql`UPDATE records SET value = ${JSON.stringify(keptOf(task))}, used_at = ${now()}
+        WHERE kind = ${kind} AND id = ${task.id} AND alias IS NULL`
+    );
+    // the next time will do
+    change(statements).catch(() => {});
   }
 
   async function settle(task: Task, work: Promise<ToolResult>): Promise<void> {
@@ -142,50 +180,79 @@ export function createTasks({
         task.isCancelled && result.isError === true
           ? { status: "cancelled" }
           : { status: "completed", result: result.ask === undefined ? result : errorResult(askedTooLate) },
-      (thrown): TaskEnd => task.isCancelled ? { status: "cancelled" } : { status: "failed", thrown },
+      (thrown): TaskEnd =>
+        task.isCancelled ? { status: "cancelled" } : { status: "failed", error: errorObject(thrown) },
     );
     // its token or session may have ended meanwhile
-    if (tasks.has(task.id)) close(task, ended);
+    if (!working.has(task.id)) return;
+    try {
+      await close(task, ended);
+    } catch {
+      // whoever asks finds none: nobody could know how it ended
+    } finally {
+      working.delete(task.id);
+    }
   }
 
-  function close(task: Task, ended: TaskEnd): void {
-    const { owner } = task;
-    const size = ended.status === "completed" ? JSON.stringify(ended.result).length : 0;
-    if (size > bounds.sizePerOwner) {
+  async function close(task: Task, ended: TaskEnd): Promise<void> {
+    const time = now();
+    const kept: KeptTask = {
+      createdAt: task.createdAt,
+      updatedAt: time,
+      message: messages[ended.status],
+      ended,
+    };
+    const value = JSON.stringify(kept);
+    if (ended.status === "completed" && value.length > bounds.sizePerOwner) {
       const most = sizeText(bounds.sizePerOwner);
       const result = errorResult(
         `Cannot keep the result: it has ${
-          sizeText(size)
+          sizeText(value.length)
         }, and ${most} are kept at most. Ask for fewer rows or columns`,
       );
-      return close(task, { status: "completed", result });
+      return await close(task, { status: "completed", result });
     }
-    while (sizeOf(owner) + size > bounds.sizePerOwner && forgetOldest((other) => other.owner === owner));
-    task.size = size;
-    task.ended = ended;
-    task.message = messages[ended.status];
-    task.updatedAt = now();
-    while (sizeOf() > bounds.size) {
-      const most = ownerOfMost();
-      if (!forgetOldest((other) => other.owner === most)) break;
-    }
-    if (!tasks.has(task.id)) return;
-    task.forgetTimer = setTimeout(() => tasks.delete(task.id), keepMs);
-    // the timer alone does not keep the process alive
-    Deno.unrefTimer(task.forgetTimer);
+    await change([
+      sql`UPDATE records SET value = ${value}, alias = ${hasEnded}, expires_at = ${time + keepMs},
+        version = ${currentVersion} WHERE kind = ${kind} AND id = ${task.id}`,
+      ...endStatements(
+        sql`kind = ${kind} AND id IN (SELECT id FROM (
+          SELECT id, own, sum(size) OVER (ORDER BY own, id) AS whole FROM (
+            SELECT id, length(value) AS size,
+              sum(length(value)) OVER (PARTITION BY owner ORDER BY version DESC, id) AS own
+            FROM records WHERE kind = ${kind} AND alias = ${hasEnded}) AS sizes) AS sums
+          WHERE own > ${bounds.sizePerOwner} OR whole > ${bounds.size})`,
+        time,
+      ),
+    ]);
   }
 
   /** @throws {AppError} `invalid`, the same for a task that is not there and for another's */
-  function find(principal: Principal, id: unknown): Task {
-    const task = typeof id === "string" ? tasks.get(id) : undefined;
-    if (task !== undefined && task.owner === ownerKey(principal)) return task;
-    throw new AppError(
-      "invalid",
-      "Cannot find the task: there is none of yours with this taskId, or it ended too long ago",
-    );
+  async function find(
+    principal: Principal,
+    id: unknown,
+  ): Promise<Task | (KeptTask & { readonly id: string })> {
+    const owner = ownerKey(principal);
+    const here = typeof id === "string" ? working.get(id) : undefined;
+    if (here?.owner === owner) return here;
+    const [[row] = []] = typeof id !== "string" || id.includes("\0") ? [] : await state.read([
+      sql`SELECT value, used_at FROM records
+        WHERE kind = ${kind} AND id = ${id} AND owner = ${owner} AND expires_at > ${now()}`,
+    ]);
+    if (row === undefined) {
+      throw new AppError(
+        "invalid",
+        "Cannot find the task: there is none of yours with this taskId, or it ended too long ago",
+      );
+    }
+    const kept: KeptTask = JSON.parse(String(row["value"]));
+    const isLost = kept.ended === undefined && now() - Number(row["used_at"]) > silentMs;
+    const lost = { status: "failed", error: errorObject(serverGone) } as const;
+    return { ...kept, id: String(id), ...(isLost && { message: messages.failed, ended: lost }) };
   }
 
-  function viewOf({ id, createdAt, updatedAt, message, ended }: Task): TaskView {
+  function viewOf(task: KeptTask & { readonly id: string }): TaskView {
+    const { id, createdAt, updatedAt, message, ended } = task;
     return {
       taskId: id,
       status: ended?.status ?? "working",
@@ -195,6 +262,13 @@ export function createTasks({
       ttlMs: (ended === undefined ? now() : updatedAt) - createdAt + keepMs,
       pollIntervalMs,
     };
+  }
+
+  function cancelHere(id: string): void {
+    const task = working.get(id);
+    if (task === undefined) return;
+    task.isCancelled = true;
+    task.stop(new CallEnded("its caller cancelled it"));
   }
 
   return {
@@ -223,27 +297,28 @@ export function createTasks({
         isTask: () => task !== undefined,
         tell(told) {
           message = told;
-          if (task === undefined || task.ended !== undefined) return;
+          if (task === undefined) return;
           task.message = told;
           task.updatedAt = now();
         },
       });
       try {
         if (await settlesWithin(waitMs, work)) return await work;
-        const owner = ownerKey(principal);
-        if (signal.aborted || !hasRoom(owner)) return await work;
-        task = {
+        if (signal.aborted) return await work;
+        const begun: Task = {
           id,
-          owner,
+          owner: ownerKey(principal),
           principal: principalKey(principal),
           createdAt: calledAt,
           updatedAt: now(),
           message,
-          size: 0,
           isCancelled: false,
           stop: (why) => controller.abort(why),
         };
-        tasks.set(id, task);
+        // without the state nobody could ask for it
+        if (!await keepWorking(begun).catch(() => false)) return await work;
+        task = { ...begun, message };
+        working.set(id, task);
       } finally {
         signal.removeEventListener("abort", leave);
       }
@@ -252,40 +327,51 @@ export function createTasks({
       return viewOf(task);
     },
 
-    /** @throws {AppError} `invalid` where the principal has no such task */
-    get(principal: Principal, id: unknown): { readonly view: TaskView; readonly ended?: TaskEnd } {
-      const task = find(principal, id);
-      return { view: viewOf(task), ...(task.ended && { ended: task.ended }) };
+    /**
+     * @throws {AppError} `invalid` where the principal has no such task, `unavailable` where it cannot be told
+     */
+    async get(
+      principal: Principal,
+      id: unknown,
+    ): Promise<{ readonly view: TaskView; readonly ended?: TaskEnd }> {
+      const task = await find(principal, id);
+      return { view: viewOf(task), ...("ended" in task && { ended: task.ended }) };
     },
 
     /** Cancels a task; one that has ended stays as it is. Throws as `get`. */
-    cancel(principal: Principal, id: unknown): void {
-      const task = find(principal, id);
-      if (task.ended !== undefined) return;
-      task.isCancelled = true;
-      task.stop(new CallEnded("its caller cancelled it"));
+    async cancel(principal: Principal, id: unknown): Promise<void> {
+      const task = await find(principal, id);
+      if (working.has(task.id)) cancelHere(task.id);
+      else if (!("ended" in task)) others?.send(task.id, principalKey(principal));
     },
 
     /** Ends and forgets the tasks of a principal: its token or session has ended. */
     endPrincipal(principal: Principal): void {
       const key = principalKey(principal);
-      for (const task of [...tasks.values()].filter((task) => task.principal === key)) {
+      for (const task of [...working.values()].filter((task) => task.principal === key)) {
+        working.delete(task.id);
         task.stop(new CallEnded("its token or session has ended"));
-        forget(task);
       }
+      // each of its tasks expires by itself
+      change(endStatements(sql`kind = ${kind} AND part_of = ${key}`, now())).catch(() => {});
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
-      for (const task of [...tasks.values()]) {
-        task.stop(new CallEnded("the server stops"));
-        forget(task);
-      }
+      clearInterval(timer);
+      others?.[Symbol.dispose]();
+      for (const task of working.values()) task.stop(new CallEnded("the server stops"));
       await Promise.all(settling);
     },
   };
 }
 
 export type Tasks = ReturnType<typeof createTasks>;
+
+const kind = "task";
+/** As an alias, tells tasks that have ended from those that work. */
+const hasEnded = "ended";
+
+const serverGone = new AppError("unavailable", "Cannot end the call: the server that ran it has stopped");
 
 const messages = {
   completed: "The call has ended; its result is here",

@@ -130,11 +130,11 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     const owner = historyOwner(question.principal);
     const { text } = question;
     const database = historyDatabase(question.database, question.principal);
-    const generation = history.generation(owner);
-    const answer = await converse(question, history.recent(owner, database));
+    const { entries, generation } = await history.recent(owner, database);
+    const answer = await converse(question, entries);
     if (answer.kind === "rows" || answer.kind === "question") {
       const reply = answer.kind === "rows" ? { kind: "statement", sql: answer.sql } as const : answer;
-      history.add(owner, { database, question: text, reply, at: now() }, generation);
+      await history.add(owner, { database, question: text, reply, at: now() }, generation);
     }
     return answer;
   };

@@ -1,6 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { Database } from "../../postgres/database.ts";
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
 import { sha256 } from "../../core/text/sha256.ts";
+import { sql } from "../../state/engine.ts";
+import { currentVersion, type State } from "../../state/state.ts";
 
 /** A request that was answered, and what the answer was made with. Rows are never part of it. */
 export interface HistoryEntry {
@@ -19,27 +24,28 @@ export interface HistoryEntry {
  * `entriesPerOwner` entries, over all databases, for `entryLifetimeMs`. A history that cannot be read or written must
  * not stop the question: only `forget` throws.
  */
-export interface History extends Disposable {
-  /** The entries about one database, oldest first. */
-  recent(owner: string, database: string): readonly HistoryEntry[];
-  /** Another number after each `forget` of the owner. */
-  generation(owner: string): number;
+export interface History {
+  /** The entries about one database, oldest first, and the owner's generation: another number after each `forget`. */
+  recent(owner: string, database: string): Promise<Recent>;
   /**
    * Keeps an entry, unless a text of it is longer than `maxEntryText`: half a statement would mislead whoever reads it.
    * It also drops an entry whose request began in another generation, because the owner has called `forget` since.
    */
-  add(owner: string, entry: HistoryEntry, generation: number): void;
+  add(owner: string, entry: HistoryEntry, generation: number): Promise<void>;
   /**
    * Removes an owner's entries about all databases and returns how many there were.
    * @throws {AppError} `unavailable` where they may still be there
    */
-  forget(owner: string): number;
-  /** Removes what has outlived `entryLifetimeMs`, whoever's it is. */
-  clearExpired(): void;
+  forget(owner: string): Promise<number>;
 }
 
-export const entriesPerOwner = 20;
-export const entryLifetimeMs = 24 * 60 * 60 * 1000;
+interface Recent {
+  readonly entries: readonly HistoryEntry[];
+  readonly generation: number;
+}
+
+const entriesPerOwner = 20;
+const entryLifetimeMs = 24 * 60 * 60 * 1000;
 /** Longest question and longest reply that is kept, in UTF-16 units. */
 const maxEntryText = 8192;
 
@@ -72,67 +78,84 @@ export function historyDatabase(
 }
 
 /** A reply's statement or question back. */
-export function replyText({ reply }: HistoryEntry): string {
+function replyText({ reply }: HistoryEntry): string {
   return reply.kind === "statement" ? reply.sql : reply.text;
 }
 
 /** Whether an entry is small enough to be kept. */
-export function isKept(entry: HistoryEntry): boolean {
+function isKept(entry: HistoryEntry): boolean {
   return entry.question.length <= maxEntryText && replyText(entry).length <= maxEntryText;
 }
 
-// twenty entries are about 20 KB, so this many owners take some 20 MB
-const maxOwners = 1000;
+/** Where it cannot be told; nothing is kept then. */
+const unknownGeneration = -1;
 
-interface Owned {
-  readonly entries: readonly HistoryEntry[];
-  readonly generation: number;
-}
+const entryKind = "question";
+const forgottenKind = "questions forgotten";
 
-/** A history that lasts as long as the process. Of too many owners, the one that asked longest ago is dropped. */
-export function createMemoryHistory({ now }: { now: () => number }): History {
-  const ownedBy = new Map<string, Owned>();
-  // generations of dropped owners, so that forgotten entries do not return with them
-  let generationOfAbsent = 0;
-
-  function current(owner: string): Owned {
-    const since = now() - entryLifetimeMs;
-    const { entries, generation } = ownedBy.get(owner) ?? { entries: [], generation: generationOfAbsent };
-    return { entries: entries.filter(({ at }) => at > since), generation };
+/** A history in the state. */
+export function createHistory(state: State, logger: Logger): History {
+  async function orWarn<T>(doing: string, otherwise: T, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      logger.warn(`Cannot ${doing} the history; the request continues without it`, { error });
+      return otherwise;
+    }
   }
-
-  /** A map keeps its keys in the order in which they came: the last to ask goes to the end. */
-  function put(owner: string, owned: Owned): void {
-    ownedBy.delete(owner);
-    ownedBy.set(owner, owned);
-    const [first] = ownedBy;
-    if (ownedBy.size <= maxOwners || first === undefined) return;
-    const [longestAgo, { generation }] = first;
-    ownedBy.delete(longestAgo);
-    generationOfAbsent = Math.max(generationOfAbsent, generation);
-  }
+  const generationOf = (owner: string) =>
+    sql`SELECT coalesce(max(version), 0) FROM records WHERE kind = ${forgottenKind} AND id = ${owner}`;
+  const ofOwner = (owner: string) => sql`kind = ${entryKind} AND owner = ${owner}`;
 
   return {
-    recent: (owner, database) => current(owner).entries.filter((entry) => entry.database === database),
+    recent: (owner, database) =>
+      orWarn("read", { entries: [], generation: unknownGeneration }, async () => {
+        const [[generation] = [], rows = []] = await state.read([
+          sql`SELECT (${generationOf(owner)}) AS generation`,
+          sql`SELECT value, created_at FROM records
+            WHERE ${ofOwner(owner)} AND alias = ${database} AND expires_at > ${state.now()} ORDER BY version`,
+        ]);
+        const entries = rows.map(({ value, created_at: at }) => ({
+          ...JSON.parse(String(value)),
+          database,
+          at: Number(at),
+        }));
+        return { entries, generation: Number(generation?.["generation"]) };
+      }),
 
-    generation: (owner) => current(owner).generation,
-
-    add(owner, entry, generation) {
-      const { entries, generation: latest } = current(owner);
-      if (!isKept(entry) || generation !== latest) return;
-      put(owner, { entries: [...entries, entry].slice(-entriesPerOwner), generation });
+    async add(owner, entry, generation) {
+      if (!isKept(entry) || generation === unknownGeneration) return;
+      const { database, question, reply, at } = entry;
+      const kept = reply.kind === "statement"
+        ? { kind: reply.kind, sql: reply.sql }
+        : { kind: reply.kind, text: reply.text };
+      const value = JSON.stringify({ question, reply: kept });
+      await orWarn("write to", undefined, () =>
+        state.change([
+          sql`INSERT INTO records (kind, id, alias, owner, value, created_at, expires_at, version)
+            SELECT ${entryKind}, ${randomUUID()}, ${database}, ${owner}, ${value}, ${at},
+              ${at + entryLifetimeMs}, ${currentVersion}
+            WHERE (${generationOf(owner)}) = ${generation}`,
+          sql`DELETE FROM records WHERE ${ofOwner(owner)} AND version <=
+            (SELECT version FROM records WHERE ${
+            ofOwner(owner)
+          } ORDER BY version DESC LIMIT 1 OFFSET ${entriesPerOwner})`,
+        ], { mayBeLost: true }).then(() => {}));
     },
 
-    forget(owner) {
-      const { entries, generation } = current(owner);
-      put(owner, { entries: [], generation: generation + 1 });
-      return entries.length;
+    async forget(owner) {
+      const time = state.now();
+      try {
+        const [forgotten = []] = await state.change([
+          sql`DELETE FROM records WHERE ${ofOwner(owner)} RETURNING expires_at`,
+          sql`INSERT INTO records (kind, id, value, created_at, expires_at, version)
+            VALUES (${forgottenKind}, ${owner}, 'null', ${time}, ${time + entryLifetimeMs}, ${currentVersion})
+            ON CONFLICT (kind, id) DO UPDATE SET expires_at = excluded.expires_at, version = excluded.version`,
+        ], { erases: true });
+        return forgotten.filter((row) => Number(row["expires_at"]) > time).length;
+      } catch (cause) {
+        throw new AppError("unavailable", "Cannot clear the history: try again later", { cause });
+      }
     },
-
-    clearExpired() {
-      for (const owner of ownedBy.keys()) ownedBy.set(owner, current(owner));
-    },
-
-    [Symbol.dispose]: () => ownedBy.clear(),
   };
 }

@@ -21,7 +21,7 @@ export interface SchemaChanges extends Disposable {
   /** Replaces databases by what `replace` does, and tells whoever asked for one of them. */
   replacing<T>(replace: () => T): T;
   /** Tells a principal who asked that another database is the current one. */
-  selected(principal: Principal): void;
+  selected(principalKey: string): void;
 }
 
 interface SchemaChangesOptions {
@@ -147,8 +147,7 @@ export function createSchemaChanges(options: SchemaChangesOptions): SchemaChange
       look();
       return replaced;
     },
-    selected(principal) {
-      const key = principalKey(principal);
+    selected(key) {
       const uris = [formatAddress({ kind: "databases" }), formatAddress({ kind: "system_info" })];
       for (const subscriber of changes.subscribers()) {
         if (principalKey(subscriber.principal) !== key) continue;

@@ -47,7 +47,7 @@ export function usage({ quotas }: { readonly quotas: Pick<Quotas, "isOn" | "usag
 }
 
 /** Ends the session that calls it. */
-export function logout(options: { endSession: (id: string) => void }): Tool {
+export function logout(options: { endSession: (id: string) => Promise<void> }): Tool {
   return defineTool({
     name: "logout",
     title: "Log out",
@@ -83,12 +83,12 @@ export function forget({ history }: { readonly history: History }): Tool {
     output: z.object({ forgotten: z.int().describe("How many requests were remembered.") }),
     // the specification's environment holds the server's own memory too, and a removal is more than an addition
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
-    run(_args, { principal }) {
-      const forgotten = history.forget(historyOwner(principal));
+    async run(_args, { principal }) {
+      const forgotten = await history.forget(historyOwner(principal));
       const text = forgotten === 0
         ? "There was nothing to forget."
         : `Forgot ${forgotten} ${forgotten === 1 ? "request" : "requests"}.`;
-      return Promise.resolve({ text, data: { forgotten } });
+      return { text, data: { forgotten } };
     },
   });
 }

@@ -117,8 +117,9 @@ Deno.test("a server does not start without data_dir, or with a file that it cann
     /http\.auth\.oauth\.login_page\.logo_file: Cannot read .*logo\.png: it does not exist/,
   );
   await Deno.writeFile(`${folder.path}/logo.png`, new Uint8Array([1]));
-  await Deno.writeTextFile(`${folder.path}/data/oauth_keys.json`, "{}", { mode: 0o600 });
-  const keys = await start();
-  assert.equal(keys.code, 1);
-  assert.match(keys.stderr, /oauth_keys\.json: it is not a file of this server's keys/);
+  await Deno.mkdir(`${folder.path}/data`, { recursive: true });
+  await Deno.writeTextFile(`${folder.path}/data/state.sqlite`, "no database".repeat(500), { mode: 0o600 });
+  const state = await start();
+  assert.equal(state.code, 1);
+  assert.match(state.stderr, /Cannot open .*state\.sqlite: it is damaged or not a state file/);
 });

@@ -129,7 +129,7 @@ testWithPostgres("requests in words go to the provider and come back as rows", a
     await using again = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
     await createToolClient({ url: again.url, token }).call("query_database", { query: "And by week?" });
     assert.match(lastPrompt(vendor), /And by month\?/);
-    assert.equal(((await Deno.stat(`${dataDir}/turns.sqlite`)).mode ?? 0) & 0o777, 0o600);
+    assert.equal(((await Deno.stat(`${dataDir}/state.sqlite`)).mode ?? 0) & 0o777, 0o600);
   });
   await Deno.remove(dataDir, { recursive: true });
 });

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { createSharedDeadline } from "../../../src/core/async/deadline.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createAuthorizationServer } from "../../../src/identity/authorization_server/authorization_server.ts";
 import { createClientDocuments } from "../../../src/identity/authorization_server/client_metadata.ts";
-import { openGrantStore } from "../../../src/identity/authorization_server/grant_store.ts";
+import { createGrantStore } from "../../../src/identity/authorization_server/grant_store.ts";
 import { createRateLimiter } from "../../../src/identity/rate_limiter.ts";
 import type { UserRecord } from "../../../src/identity/users/user_file.ts";
 import { createFormBrowser, oauthClientOf, redirectUri } from "../../support/oauth_server.ts";
-import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { memoryState } from "../../support/state.ts";
 import { freePort } from "../../support/token_issuer.ts";
 
 const alice: UserRecord = {
@@ -23,16 +22,12 @@ const alice: UserRecord = {
 };
 
 Deno.test("a client that a document describes is let in, by a login from the first page to the refresh", async () => {
-  await using folder = await temporaryFolder();
   const clientId = "https://app.example/client.json";
   const document = { client_id: clientId, client_name: "Described", redirect_uris: [redirectUri] };
   const port = freePort();
   const issuer = `http://127.0.0.1:${port}`;
-  using store = openGrantStore({
-    path: join(folder.path, "oauth.sqlite"),
-    now: Date.now,
-    logger: silentLogger,
-  });
+  await using state = memoryState();
+  const store = createGrantStore(state);
   const bodyTimeout = createSharedDeadline(10_000);
   const lifetimeMs = 60_000;
   using server = await createAuthorizationServer({
@@ -86,7 +81,7 @@ Deno.test("a client that a document describes is let in, by a login from the fir
     const { status, body } = await client.exchange(code);
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal((await client.refresh(String(body["refresh_token"]))).status, 200);
-    assert.deepEqual(store.clients().map(({ id }) => id), [clientId]);
+    assert.deepEqual((await store.clients()).map(({ id }) => id), [clientId]);
   } finally {
     await listener.shutdown();
     bodyTimeout.close();

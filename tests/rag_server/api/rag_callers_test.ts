@@ -39,7 +39,9 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
         authenticate: (header) => Promise.resolve(principals[/^Bearer (\w+)$/.exec(header ?? "")?.[1] ?? ""]),
       },
       ...(requiredScopes === undefined ? {} : { requiredScopes }),
-      ...(login === undefined ? {} : { login: login as Login, endSession: (id) => endedSessions.push(id) }),
+      ...(login === undefined
+        ? {}
+        : { login: login as Login, endSession: async (id) => void endedSessions.push(id) }),
       onRefusal: (address) => refusedAddresses.push(address),
     },
   });

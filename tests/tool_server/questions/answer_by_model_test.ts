@@ -12,7 +12,7 @@ import {
   type AnswerByModelOptions,
   createAnswerByModel,
 } from "../../../src/tool_server/questions/answer_by_model.ts";
-import { createMemoryHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
+import { createHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
 import { assertError } from "../../llm/exchange_fixture.ts";
 import {
@@ -23,6 +23,7 @@ import {
   text,
 } from "../../llm/scripted_provider.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
+import { memoryState } from "../../support/state.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 
 const schema = `
@@ -53,11 +54,12 @@ async function createAsker(database: TestDatabase, settings: Partial<DatabaseOpt
     ...settings,
   });
   const shop = createDatabase({ options, pools, guard, logger: silentLogger });
-  const stack = opening.move();
+  const opened = opening.move();
   return {
+    history: () => createHistory(opened.use(memoryState()), silentLogger),
     /** Asks with a history of its own. */
     with(completion: CompletionProvider, more: Partial<AnswerByModelOptions> = {}): Ask {
-      const history = createMemoryHistory({ now: Date.now });
+      const history = createHistory(opened.use(memoryState()), silentLogger);
       const answer = createAnswerByModel({
         completion,
         schemas,
@@ -78,7 +80,7 @@ async function createAsker(database: TestDatabase, settings: Partial<DatabaseOpt
           logger: silentLogger,
         });
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
@@ -238,7 +240,7 @@ testWithPostgres("a model's answers", async (t) => {
         sessionSettings: { "app.tenant": "{claim:tenant}" },
       });
       const model = scriptedProvider("m", ...Array<Script>(4).fill(block(cities)));
-      const history = createMemoryHistory({ now: Date.now });
+      const history = asker.history();
       const ask = asker.with(model, { history });
       const ann = (tenant: string, exp = 1, issuer = "https://login.example"): Principal => ({
         kind: "issuer",
@@ -257,18 +259,18 @@ testWithPostgres("a model's answers", async (t) => {
       await ask("Which?", ann("a", 1, "https://other.example"));
       assert.deepEqual(earlier(), []);
       // what is forgotten is forgotten for all tenants
-      assert.equal(history.forget(historyOwner(ann("b"))), 3);
+      assert.equal(await history.forget(historyOwner(ann("b"))), 3);
     },
   );
 
   await t.step("what is asked while its caller forgets is not kept", async () => {
     const answering = Promise.withResolvers<void>();
     const model = scriptedProvider("m", [answering.promise, ...block(cities)], block("SELECT 1"));
-    const history = createMemoryHistory({ now: Date.now });
+    const history = asker.history();
     const ask = asker.with(model, { history });
     const answer = ask("Which cities?");
     while (model.calls() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    history.forget("local");
+    await history.forget("local");
     answering.resolve();
     rowsOf(await answer);
     await ask("And now?");

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { silentLogger } from "../../../src/core/logger.ts";
+import { sql } from "../../../src/state/engine.ts";
 import {
-  createMemoryHistory,
+  createHistory,
   type History,
   type HistoryEntry,
   historyOwner,
 } from "../../../src/tool_server/questions/history.ts";
-import { createSqliteHistory } from "../../../src/tool_server/questions/sqlite_history.ts";
+import { skipTime, testSharedStates, testStates } from "../../support/state.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const noon = Date.parse("2026-03-01T12:00:00Z");
 const hour = 3_600_000;
@@ -23,144 +24,179 @@ interface Clock {
   time: number;
 }
 
-const stores: Record<string, (clock: Clock, folder: string) => History> = {
-  "in memory": (clock) => createMemoryHistory({ now: () => clock.time }),
-  "in SQLite": (clock, folder) =>
-    createSqliteHistory({ path: join(folder, "turns.sqlite"), now: () => clock.time, logger: silentLogger }),
-};
-
-for (const [where, create] of Object.entries(stores)) {
-  const testStore = (name: string, run: (history: History, clock: Clock) => void) =>
-    Deno.test(`history ${where}: ${name}`, async () => {
-      const folder = await Deno.makeTempDir({ prefix: "postern_test_" });
-      try {
-        const clock = { time: noon };
-        using history = create(clock, folder);
-        run(history, clock);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    });
-  const questions = (history: History, owner: string, database = "shop") =>
-    history.recent(owner, database).map(({ question }) => question);
-
-  testStore("an entry comes back as it was, oldest first", (history) => {
-    const statement = entry("how many orders?");
-    const back = entry("sales", { reply: { kind: "question", text: "Which year?\nOr all – 'ever'?" } });
-    history.add("user:alice", statement, history.generation("user:alice"));
-    history.add("user:alice", back, history.generation("user:alice"));
-    assert.deepEqual(history.recent("user:alice", "shop"), [statement, back]);
-  });
-
-  testStore("owners and databases are kept apart", (history) => {
-    history.add("user:alice", entry("a"), history.generation("user:alice"));
-    history.add("token:alice", entry("b"), history.generation("token:alice"));
-    history.add("user:alice", entry("c", { database: "staging" }), history.generation("user:alice"));
-    assert.deepEqual(questions(history, "user:alice"), ["a"]);
-    assert.deepEqual(questions(history, "token:alice"), ["b"]);
-    assert.deepEqual(questions(history, "user:alice", "staging"), ["c"]);
-    assert.deepEqual(questions(history, "user:bob"), []);
-    assert.deepEqual(questions(history, "user:alice", "SHOP"), []);
-  });
-
-  testStore("an owner's last 20 entries are kept, those about other databases counted", (history) => {
-    history.add("user:bob", entry("bob's"), history.generation("user:bob"));
-    for (let i = 0; i < 25; i++) {
-      history.add("user:alice", entry(String(i)), history.generation("user:alice"));
-    }
-    assert.deepEqual(questions(history, "user:alice"), Array.from({ length: 20 }, (_, i) => String(i + 5)));
-    history.add("user:alice", entry("other", { database: "staging" }), history.generation("user:alice"));
-    assert.equal(history.recent("user:alice", "shop").length, 19);
-    assert.deepEqual(questions(history, "user:bob"), ["bob's"]);
-    assert.equal(history.forget("user:alice"), 20);
-  });
-
-  testStore("a turn is kept for 24 hours", (history, clock) => {
-    history.add("user:alice", entry("early"), history.generation("user:alice"));
-    clock.time = noon + hour;
-    history.add("user:alice", entry("late", { at: clock.time }), history.generation("user:alice"));
-    clock.time = noon + 24 * hour - 1;
-    assert.deepEqual(questions(history, "user:alice"), ["early", "late"]);
-    clock.time = noon + 24 * hour;
-    assert.deepEqual(questions(history, "user:alice"), ["late"]);
-    assert.equal(history.forget("user:alice"), 1);
-  });
-
-  testStore("forget clears an owner's turns in all databases and counts them", (history) => {
-    history.add("user:alice", entry("a"), history.generation("user:alice"));
-    history.add("user:alice", entry("b", { database: "staging" }), history.generation("user:alice"));
-    history.add("user:bob", entry("c"), history.generation("user:bob"));
-    assert.equal(history.forget("user:alice"), 2);
-    assert.equal(history.forget("user:alice"), 0);
-    assert.deepEqual(questions(history, "user:alice"), []);
-    assert.deepEqual(questions(history, "user:alice", "staging"), []);
-    assert.deepEqual(questions(history, "user:bob"), ["c"]);
-  });
-
-  testStore("what was asked before a forget and answered after it is not kept", (history) => {
-    const [alice, bob] = [history.generation("user:alice"), history.generation("user:bob")];
-    history.forget("user:alice");
-    history.add("user:alice", entry("under way"), alice);
-    history.add("user:bob", entry("bob's"), bob);
-    assert.deepEqual(questions(history, "user:alice"), []);
-    assert.deepEqual(questions(history, "user:bob"), ["bob's"]);
-    history.add("user:alice", entry("next"), history.generation("user:alice"));
-    assert.deepEqual(questions(history, "user:alice"), ["next"]);
-  });
-
-  testStore("what has expired is cleared, though nobody asks", (history, clock) => {
-    history.add("user:alice", entry("early"), history.generation("user:alice"));
-    clock.time = noon + 24 * hour;
-    history.clearExpired();
-    clock.time = noon;
-    assert.deepEqual(questions(history, "user:alice"), []);
-  });
-
-  testStore("a turn with a text above 8,192 characters is not kept", (history) => {
-    const limit = "x".repeat(8192);
-    const reply = { kind: "statement", sql: limit } as const;
-    history.add("user:alice", entry(limit, { reply }), history.generation("user:alice"));
-    history.add("user:alice", entry(limit + "x", { reply }), history.generation("user:alice"));
-    history.add(
-      "user:alice",
-      entry("a", { reply: { kind: "statement", sql: limit + "x" } }),
-      history.generation("user:alice"),
-    );
-    history.add(
-      "user:alice",
-      entry("a", { reply: { kind: "question", text: limit + "x" } }),
-      history.generation("user:alice"),
-    );
-    assert.deepEqual(questions(history, "user:alice"), [limit]);
-  });
-
-  testStore("no character of a question is special", (history) => {
-    const odd = "'; DROP TABLE turns; -- \" \\ 🐘 é\u2028";
-    history.add(odd, entry(odd, { database: odd }), history.generation(odd));
-    assert.deepEqual(questions(history, odd, odd), [odd]);
+/** Registers a test over each engine; `open` gives the history of one more process. */
+function testHistory(
+  name: string,
+  fn: (history: History, clock: Clock, open: () => Promise<History>) => Promise<void>,
+  register: typeof testStates = testStates,
+): void {
+  register(`history: ${name}`, async (openState) => {
+    const clock = { time: noon };
+    const open = async () => createHistory(await openState({ now: () => clock.time }), silentLogger);
+    await fn(await open(), clock, open);
   });
 }
 
-Deno.test("history in memory: of more than 1,000 owners the one that asked longest ago is dropped", () => {
-  using history = createMemoryHistory({ now: () => noon });
-  for (let i = 0; i < 1000; i++) history.add(`user:${i}`, entry("a"), history.generation(`user:${i}`));
-  history.add("user:0", entry("b"), history.generation("user:0"));
-  history.add("user:1000", entry("a"), history.generation("user:1000"));
-  assert.equal(history.recent("user:1", "shop").length, 0);
-  assert.equal(history.recent("user:0", "shop").length, 2);
-  assert.equal(history.recent("user:1000", "shop").length, 1);
+async function add(history: History, owner: string, ...entries: HistoryEntry[]): Promise<void> {
+  for (const each of entries) await history.add(owner, each, await generationOf(history, owner));
+}
+
+const generationOf = async (history: History, owner: string) =>
+  (await history.recent(owner, "shop")).generation;
+const recent = async (history: History, owner: string, database = "shop") =>
+  (await history.recent(owner, database)).entries;
+const questions = async (history: History, owner: string, database = "shop") =>
+  (await recent(history, owner, database)).map(({ question }) => question);
+
+testHistory("an entry comes back as it was, oldest first", async (history) => {
+  const statement = entry("how many orders?");
+  const back = entry("sales", { reply: { kind: "question", text: "Which year?\nOr all – 'ever'?" } });
+  await add(history, "user:alice", statement, back);
+  assert.deepEqual(await recent(history, "user:alice"), [statement, back]);
 });
 
-Deno.test("history in memory: what was forgotten does not come back after its owner was dropped", () => {
-  using history = createMemoryHistory({ now: () => noon });
-  const before = history.generation("user:alice");
-  history.forget("user:alice");
-  for (let i = 0; i < 1000; i++) history.add(`user:${i}`, entry("a"), history.generation(`user:${i}`));
-  history.add("user:alice", entry("forgotten"), before);
-  assert.deepEqual(history.recent("user:alice", "shop"), []);
-  history.add("user:alice", entry("new"), history.generation("user:alice"));
-  assert.equal(history.recent("user:alice", "shop").length, 1);
+testHistory("owners and databases are kept apart", async (history) => {
+  await add(history, "user:alice", entry("a"));
+  await add(history, "token:alice", entry("b"));
+  await add(history, "user:alice", entry("c", { database: "staging" }));
+  assert.deepEqual(await questions(history, "user:alice"), ["a"]);
+  assert.deepEqual(await questions(history, "token:alice"), ["b"]);
+  assert.deepEqual(await questions(history, "user:alice", "staging"), ["c"]);
+  assert.deepEqual(await questions(history, "user:bob"), []);
+  assert.deepEqual(await questions(history, "user:alice", "SHOP"), []);
 });
+
+testHistory("an owner's last 20 entries are kept, those about other databases counted", async (history) => {
+  await add(history, "user:bob", entry("bob's"));
+  await add(history, "user:alice", ...Array.from({ length: 25 }, (_, i) => entry(String(i))));
+  assert.deepEqual(
+    await questions(history, "user:alice"),
+    Array.from({ length: 20 }, (_, i) => String(i + 5)),
+  );
+  await add(history, "user:alice", entry("other", { database: "staging" }));
+  assert.equal((await recent(history, "user:alice")).length, 19);
+  assert.deepEqual(await questions(history, "user:bob"), ["bob's"]);
+  assert.equal(await history.forget("user:alice"), 20);
+});
+
+testHistory("a turn is kept for 24 hours", async (history, clock) => {
+  await add(history, "user:alice", entry("early"));
+  clock.time = noon + hour;
+  await add(history, "user:alice", entry("late", { at: clock.time }));
+  clock.time = noon + 24 * hour - 1;
+  assert.deepEqual(await questions(history, "user:alice"), ["early", "late"]);
+  clock.time = noon + 24 * hour;
+  assert.deepEqual(await questions(history, "user:alice"), ["late"]);
+  assert.equal(await history.forget("user:alice"), 1);
+});
+
+testHistory("forget clears an owner's turns in all databases and counts them", async (history) => {
+  await add(history, "user:alice", entry("a"), entry("b", { database: "staging" }));
+  await add(history, "user:bob", entry("c"));
+  assert.equal(await history.forget("user:alice"), 2);
+  assert.equal(await history.forget("user:alice"), 0);
+  assert.deepEqual(await questions(history, "user:alice"), []);
+  assert.deepEqual(await questions(history, "user:alice", "staging"), []);
+  assert.deepEqual(await questions(history, "user:bob"), ["c"]);
+});
+
+testHistory("what was asked before a forget and answered after it is not kept", async (history) => {
+  const [alice, bob] = [await generationOf(history, "user:alice"), await generationOf(history, "user:bob")];
+  await history.forget("user:alice");
+  await history.add("user:alice", entry("under way"), alice);
+  await history.add("user:bob", entry("bob's"), bob);
+  assert.deepEqual(await questions(history, "user:alice"), []);
+  assert.deepEqual(await questions(history, "user:bob"), ["bob's"]);
+  await add(history, "user:alice", entry("next"));
+  assert.deepEqual(await questions(history, "user:alice"), ["next"]);
+});
+
+testHistory("each forget begins another generation", async (history) => {
+  const generations = [await generationOf(history, "user:alice")];
+  for (let count = 0; count < 3; count++) {
+    await history.forget("user:alice");
+    generations.push(await generationOf(history, "user:alice"));
+  }
+  assert.equal(new Set(generations).size, 4);
+});
+
+testStates("history: what has expired is cleared, though nobody asks", async (openState) => {
+  const clock = { time: noon };
+  const state = await openState({ now: () => clock.time });
+  const history = createHistory(state, silentLogger);
+  await add(history, "user:alice", entry("early"));
+  clock.time = noon + 24 * hour;
+  using _ = skipTime(61_000);
+  await waitUntil("it is cleared", async () => {
+    const [rows = []] = await state.read([sql`SELECT id FROM records`]);
+    return rows.length === 0;
+  });
+  clock.time = noon;
+  assert.deepEqual(await questions(history, "user:alice"), []);
+});
+
+testHistory("a turn with a text above 8,192 characters is not kept", async (history) => {
+  const limit = "x".repeat(8192);
+  await add(
+    history,
+    "user:alice",
+    entry(limit, { reply: { kind: "statement", sql: limit } }),
+    entry(limit + "x", { reply: { kind: "statement", sql: limit } }),
+    entry("a", { reply: { kind: "statement", sql: limit + "x" } }),
+    entry("a", { reply: { kind: "question", text: limit + "x" } }),
+  );
+  assert.deepEqual(await questions(history, "user:alice"), [limit]);
+});
+
+testHistory("no character of a question is special", async (history) => {
+  const odd = "'; DROP TABLE records; -- \" \\ 🐘 é\u2028$1 ? $$";
+  await add(history, odd, entry(odd, { database: odd }));
+  assert.deepEqual(await questions(history, odd, odd), [odd]);
+  assert.equal(await history.forget(odd), 1);
+});
+
+testHistory("a question with the character U+0000 comes back as it was", async (history) => {
+  await add(history, "user:alice", entry("a\0b"));
+  assert.deepEqual(await questions(history, "user:alice"), ["a\0b"]);
+});
+
+testHistory("two processes see each other's entries", async (one, _clock, open) => {
+  const other = await open();
+  await add(one, "user:alice", entry("a"));
+  await add(other, "user:alice", entry("b"));
+  assert.deepEqual(await questions(one, "user:alice"), ["a", "b"]);
+  assert.equal(await other.forget("user:alice"), 2);
+  assert.deepEqual(await questions(one, "user:alice"), []);
+}, testSharedStates);
+
+testHistory(
+  "what another process forgets while a request is under way is not kept",
+  async (one, _clock, open) => {
+    const generation = await generationOf(one, "user:alice");
+    const other = await open();
+    await other.forget("user:alice");
+    await one.add("user:alice", entry("under way"), generation);
+    assert.deepEqual(await questions(one, "user:alice"), []);
+    await add(one, "user:alice", entry("next"));
+    assert.equal((await recent(other, "user:alice")).length, 1);
+  },
+  testSharedStates,
+);
+
+testHistory("processes that add at the same time lose no entry", async (one, _clock, open) => {
+  const all = [one, await open(), await open()];
+  await Promise.all(
+    all.map((history, at) =>
+      add(history, `user:${at}`, ...Array.from({ length: 20 }, (_, i) => entry(String(i))))
+    ),
+  );
+  for (const [at] of all.entries()) assert.equal((await recent(one, `user:${at}`)).length, 20);
+}, testSharedStates);
+
+testHistory("an entry that is kept outlives the process", async (one, _clock, open) => {
+  await add(one, "user:alice", entry("a"));
+  assert.deepEqual(await recent(await open(), "user:alice"), [entry("a")]);
+}, testSharedStates);
 
 Deno.test("historyOwner() is a user over all sessions, a token, or the one local caller", () => {
   const alice = { kind: "session", username: "alice", accountSince: 17 } as const;

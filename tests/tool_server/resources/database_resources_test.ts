@@ -15,7 +15,7 @@ testWithPostgres("pg://databases has those that the caller may use, and which is
     databases: [{ name: "main", current: true, schema: "pg://main/schema" }],
     current: "main",
   });
-  tools.directory.select(user("alice"), "own/50%");
+  await tools.directory.select(user("alice"), "own/50%");
   assert.deepEqual(await fixture.read("pg://databases", user("alice")), {
     databases: [
       { name: "main", current: false, schema: "pg://main/schema" },

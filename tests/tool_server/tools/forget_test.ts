@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createMemoryHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
+import { createHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { memoryState } from "../../support/state.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { callTool } from "../../support/tool_fixture.ts";
 import { forget } from "../../../src/tool_server/tools/caller_tools.ts";
@@ -10,28 +12,38 @@ const aliceAgain: Principal = { kind: "session", id: "s2", username: "alice" };
 const token: Principal = { kind: "token", id: "alice" };
 
 function setUp() {
-  const history = createMemoryHistory({ now: () => 0 });
-  const add = (principal: Principal, database: string) =>
-    history.add(historyOwner(principal), {
+  const state = memoryState(() => 0);
+  const history = createHistory(state, silentLogger);
+  const add = async (principal: Principal, database: string) => {
+    const owner = historyOwner(principal);
+    const { generation } = await history.recent(owner, database);
+    await history.add(owner, {
       database,
       question: "how many orders?",
       reply: { kind: "statement", sql: "SELECT count(*) FROM orders" },
       at: 0,
-    }, history.generation(historyOwner(principal)));
-  return { history, add, tool: forget({ history }) };
+    }, generation);
+  };
+  return {
+    history,
+    add,
+    tool: forget({ history }),
+    [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),
+  };
 }
 
 Deno.test("forget clears the caller's history in all databases and says how many", async () => {
-  const { history, add, tool } = setUp();
-  add(alice, "shop");
-  add(alice, "staging");
-  add(token, "shop");
+  await using set = setUp();
+  const { history, add, tool } = set;
+  await add(alice, "shop");
+  await add(alice, "staging");
+  await add(token, "shop");
   assert.deepEqual(await callTool(tool, undefined, aliceAgain), {
     text: "Forgot 2 requests.",
     isError: false,
     data: { forgotten: 2 },
   });
-  assert.equal(history.recent("token:alice", "shop").length, 1);
+  assert.equal((await history.recent("token:alice", "shop")).entries.length, 1);
   assert.equal((await callTool(tool, {}, token)).text, "Forgot 1 request.");
   assert.deepEqual(await callTool(tool, {}, alice), {
     text: "There was nothing to forget.",
@@ -40,8 +52,9 @@ Deno.test("forget clears the caller's history in all databases and says how many
   });
 });
 
-Deno.test("forget is listed as what removes and cannot be undone", () => {
-  const [listed] = createRegistry({ tools: [setUp().tool] }).listTools(alice);
+Deno.test("forget is listed as what removes and cannot be undone", async () => {
+  await using set = setUp();
+  const [listed] = createRegistry({ tools: [set.tool] }).listTools(alice);
   assert.deepEqual(listed && { ...listed, outputSchema: undefined, inputSchema: undefined }, {
     name: "forget",
     title: "Forget",
@@ -59,7 +72,8 @@ Deno.test("forget is listed as what removes and cannot be undone", () => {
 });
 
 Deno.test("forget takes no arguments", async () => {
-  const { tool } = setUp();
+  await using set = setUp();
+  const { tool } = set;
   await assert.rejects(
     async () => await callTool(tool, { database: "shop" }),
     /database: is not an argument/,

@@ -36,14 +36,15 @@ export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswe
         arguments: Object.fromEntries(its.map((argument, at) => [argument.name, values[at] ?? ""])),
       };
       const owner = historyOwner(principal);
-      const generation = history?.generation(owner);
+      const historyOf = historyDatabase(question.database, principal);
+      const before = history?.recent(owner, historyOf);
       question.onStep?.("run");
       const answer = await runStatement(question, sql, values);
       // a further page is no further request
-      if (answer.kind === "rows" && generation !== undefined && question.offset === 0) {
+      if (answer.kind === "rows" && before !== undefined && question.offset === 0) {
         const reply = { kind: "statement", sql: withValues(sql, values) } as const;
-        const database = historyDatabase(question.database, principal);
-        history?.add(owner, { database, question: text, reply, at: now() }, generation);
+        const { generation } = await before;
+        await history?.add(owner, { database: historyOf, question: text, reply, at: now() }, generation);
       }
       return { ...answer, verified };
     },

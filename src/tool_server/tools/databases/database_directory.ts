@@ -27,15 +27,17 @@ const maxNameLength = 100;
  */
 export function createDatabaseDirectory(
   entries: readonly DirectoryEntry[],
-  onSelect: (principal: Principal) => void = () => {},
+  onSelect: (principalKey: string) => void = () => {},
   kept?: StateRecords,
 ) {
   const chosen = new Map<string, string>();
-  function takeKept(): void {
-    for (const { id, value } of kept?.all() ?? []) if (typeof value === "string") chosen.set(id, value);
-  }
-  takeKept();
-  kept?.onChanged(takeKept);
+  kept?.follow((id, record) => {
+    const name = typeof record?.value === "string" ? record.value : undefined;
+    if (name === chosen.get(id)) return;
+    if (name === undefined) chosen.delete(id);
+    else chosen.set(id, name);
+    onSelect(id);
+  });
   // other calls of the request that ended a session may still be about to start
   const ended = new Set<string>();
 
@@ -88,16 +90,24 @@ export function createDatabaseDirectory(
       ]);
       return JSON.stringify(keys.filter(([, key]) => key !== ""));
     },
-    /** Makes a database the current one of this token or session; throws as `resolve` does. */
-    select(principal: Principal, name: string): void {
+    /**
+     * Makes a database the current one of this token or session, at other processes within a second; throws as `resolve`
+     * does, and {@linkcode AppError} `unavailable` where other servers would not know it.
+     */
+    async select(principal: Principal, name: string): Promise<void> {
       const selected = resolve(principal, name);
       const before = resolve(principal, undefined);
-      chosen.set(principalKey(principal), name);
+      const id = principalKey(principal);
       // without a token a choice is nobody's who could be known again
       if (principal.kind !== "local") {
-        kept?.keep({ id: principalKey(principal), value: name, expiresAt: Date.now() + keepChosenMs });
+        await kept?.keep({ id, value: name, expiresAt: Date.now() + keepChosenMs });
+        // its session may have ended meanwhile
+        resolve(principal, name);
       }
-      if (selected !== before) onSelect(principal);
+      // others may have been told of it already
+      if (chosen.get(id) === name) return;
+      chosen.set(id, name);
+      if (selected !== before) onSelect(id);
     },
     /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
     end(principal: Principal): void {

@@ -49,9 +49,9 @@ export function selectDatabase(options: { directory: DatabaseDirectory }): Tool 
     }),
     output: z.object({ current: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },
-    run({ name }, { principal }) {
-      options.directory.select(principal, name);
-      return Promise.resolve({ text: `Current database: ${name}`, data: { current: name } });
+    async run({ name }, { principal }) {
+      await options.directory.select(principal, name);
+      return { text: `Current database: ${name}`, data: { current: name } };
     },
   });
 }

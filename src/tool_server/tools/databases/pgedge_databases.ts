@@ -25,12 +25,12 @@ export function databaseMethods(directory: DatabaseDirectory) {
       };
     },
     /** @throws {AppError} `invalid` where no name is given */
-    selectDatabase({ name }: Readonly<Record<string, unknown>>, principal: Principal) {
+    async selectDatabase({ name }: Readonly<Record<string, unknown>>, principal: Principal) {
       if (typeof name !== "string" || name === "") {
         throw new AppError("invalid", "Cannot select a database: params.name must be a string");
       }
       try {
-        directory.select(principal, name);
+        await directory.select(principal, name);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         return { success: false, error: error.message };
@@ -122,15 +122,15 @@ export function selectDatabaseConnection({ directory }: { readonly directory: Da
     input: z.strictObject({ name: z.string().min(1).max(128) }),
     output: z.object({ success: z.boolean(), message: z.string(), current: z.string(), ...place }),
     annotations: { readOnlyHint: false, idempotentHint: true },
-    run({ name }, { principal }) {
-      directory.select(principal, name);
+    async run({ name }, { principal }) {
+      await directory.select(principal, name);
       const data = {
         success: true,
         message: switchedTo(name),
         current: name,
         ...placeOf(directory.addressOf(principal, name) ?? unknownAddress),
       };
-      return Promise.resolve({ text: JSON.stringify(data, null, 2), data });
+      return { text: JSON.stringify(data, null, 2), data };
     },
   });
 }

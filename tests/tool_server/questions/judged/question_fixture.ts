@@ -6,13 +6,14 @@ import { createDatabase, type Database } from "../../../../src/postgres/database
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { createAnswerByModel } from "../../../../src/tool_server/questions/answer_by_model.ts";
 import type { Answer, Question as AskedQuestion } from "../../../../src/tool_server/questions/answer.ts";
-import { createMemoryHistory } from "../../../../src/tool_server/questions/history.ts";
+import { createHistory } from "../../../../src/tool_server/questions/history.ts";
 import type { Knowledge } from "../../../../src/tool_server/questions/prompt_knowledge.ts";
 import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
 import {
   createSchemaIndex,
   type SchemaIndex,
 } from "../../../../src/tool_server/questions/schema/schema_index.ts";
+import { memoryState } from "../../../support/state.ts";
 import { databaseOptions } from "../../../support/database_options.ts";
 import type { QuestionSchema } from "./question.ts";
 import { createQuestionDatabases } from "./question_set.ts";
@@ -55,7 +56,7 @@ export async function createQuestionFixture(): Promise<QuestionFixture> {
         logger: silentLogger,
       })),
     answerer({ completion, schemas, schemaTokens, knowledge }) {
-      const history = createMemoryHistory({ now: Date.now });
+      const history = createHistory(stack.use(memoryState()), silentLogger);
       const answer = createAnswerByModel({
         completion,
         schemas,

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { AppError } from "../app_error.ts";
-import { isOpenToOthers } from "./file_access.ts";
+import { AppError } from "../core/app_error.ts";
+import { isOpenToOthers } from "../core/files/file_access.ts";
 
 /** What an SQLite file of ours holds. */
 export interface SqliteLayout {
@@ -11,8 +11,6 @@ export interface SqliteLayout {
   readonly version: number;
   /** Makes the tables in an empty file. */
   readonly tables: string;
-  /** Makes what came later and is not in the number: a program that does not know it works with the file all the same. */
-  readonly additions?: string;
   /** Statements that fail where the tables are others. */
   readonly probes: readonly string[];
   /** How safe a write is where the power fails: SQLite's `synchronous`. */
@@ -27,25 +25,31 @@ const longestWaitAtOpeningMs = 5000;
  * Opens an SQLite file, which it makes where it is missing, readable by its owner alone. Several processes may have one
  * file open.
  *
+ * @param path undefined: in memory
  * @throws {AppError} `invalid` for a file that is damaged or not of this kind, `conflict` for one of a newer program,
  * `unavailable` where it cannot be opened or made; each names the path
  */
-export function openSqliteFile(path: string, layout: SqliteLayout): DatabaseSync {
+export function openSqliteFile(path: string | undefined, layout: SqliteLayout): DatabaseSync {
+  const name = path ?? ":memory:";
   let database: DatabaseSync | undefined;
   try {
-    makePrivate(path);
-    database = new DatabaseSync(path);
-    prepareDatabase(database, path, layout);
+    if (path !== undefined) makePrivate(path);
+    database = new DatabaseSync(name);
+    prepareDatabase(database, name, layout);
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof AppError ? error : cannotOpen(path, layout, error);
+    throw error instanceof AppError ? error : cannotOpen(name, layout, error);
   }
 }
 
-/** Runs a change whole or not at all, against other processes too. */
-export function inTransaction<T>(database: DatabaseSync, change: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
+/** Runs a change whole or not at all, against other processes too; what only reads waits for none with `DEFERRED`. */
+export function inTransaction<T>(
+  database: DatabaseSync,
+  change: () => T,
+  kind: "IMMEDIATE" | "DEFERRED",
+): T {
+  database.exec(`BEGIN ${kind}`);
   try {
     const result = change();
     database.exec("COMMIT");
@@ -72,7 +76,6 @@ function prepareDatabase(database: DatabaseSync, path: string, layout: SqliteLay
   const version = Number(pragma(database, "user_version"));
   refuseNewer(path, version, layout);
   if (version === 0) database.exec(`${layout.tables}; PRAGMA user_version = ${layout.version}`);
-  if (layout.additions !== undefined) database.exec(layout.additions);
   for (const probe of layout.probes) database.exec(probe);
   database.exec(`COMMIT; PRAGMA busy_timeout = ${layout.longestWaitMs}`);
 }

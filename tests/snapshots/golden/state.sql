@@ -1,0 +1,13 @@
+CREATE TABLE clock (version BIGINT NOT NULL);
+CREATE TABLE ended ( kind TEXT NOT NULL, id TEXT NOT NULL, at BIGINT NOT NULL, version BIGINT NOT NULL );
+CREATE INDEX ended_by_version ON ended (version);
+CREATE TABLE records ( kind TEXT NOT NULL, id TEXT NOT NULL, alias TEXT, part_of TEXT, owner TEXT, client TEXT, value TEXT NOT NULL, created_at BIGINT NOT NULL, used_at BIGINT, expires_at BIGINT NOT NULL, version BIGINT NOT NULL, PRIMARY KEY (kind, id) );
+CREATE INDEX records_by_alias ON records (kind, alias);
+CREATE INDEX records_by_client ON records (client, kind);
+CREATE INDEX records_by_end ON records (expires_at);
+CREATE INDEX records_by_owner ON records (kind, owner);
+CREATE INDEX records_by_part ON records (part_of, kind);
+CREATE INDEX records_by_version ON records (version);
+CREATE TABLE usage ( caller TEXT NOT NULL, counted TEXT NOT NULL, start BIGINT NOT NULL, used BIGINT NOT NULL, version BIGINT NOT NULL, PRIMARY KEY (caller, counted) );
+CREATE INDEX usage_by_version ON usage (version);
+PRAGMA user_version = 1;
