@@ -4,7 +4,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import { changedDatabases, type OpenDatabase, waitBoundsOf } from "../open_databases.ts";
 import type { Identity } from "../open_identity.ts";
-import { tellServiceManager, untilStopped } from "../process_signals.ts";
+import { tellServiceManager, untilStopped } from "../processes/process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../../core/logger.ts";
 
 /**
  * Resolves on SIGTERM or SIGINT; a second signal ends the process as usual.

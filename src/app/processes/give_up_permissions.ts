@@ -1,5 +1,5 @@
-import type { Config } from "../config/mod.ts";
-import type { Logger } from "../core/logger.ts";
+import type { Config } from "../../config/mod.ts";
+import type { Logger } from "../../core/logger.ts";
 
 const names = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 
