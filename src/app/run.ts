@@ -1,7 +1,8 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
-import { createLogger, createLogOutput, type Logger } from "../core/logger.ts";
+import { createLogger, createLogOutput, type Logger, mostGatheredBesideOthers } from "../core/logger.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
@@ -35,24 +36,38 @@ import {
  * Runs what the configuration asks for until the process is told to stop or, over stdio, until the client leaves.
  * @throws {AppError} where it cannot start
  */
-export async function run(options: RunOptions): Promise<void> {
+export async function run(options: RunOptions): Promise<number | void> {
   const { config, rag, demo, reload } = options;
+  const { own_process: own } = config;
   let { level } = config.log;
-  using output = createLogOutput();
-  const logger = createLogger({ ...config.log, level: () => level, write: output.write });
+  using output = createLogOutput(undefined, own && mostGatheredBesideOthers);
+  const ofAll = createLogger({ ...config.log, level: () => level, write: output.write });
+  const logger = own === undefined ? ofAll : ofAll.with({ process: own.number });
   logRuntimeWarnings(logger);
-  for (const warning of [...options.warnings, ...await unreadableFileWarnings(config)]) logger.warn(warning);
+  // of several processes the parent warns
+  const warnings = own === undefined ? [...options.warnings, ...await unreadableFileWarnings(config)] : [];
+  for (const warning of warnings) logger.warn(warning);
   if (!demo) await refuseEmptyFile(reload?.path, config);
   await requireServedPaths(config, rag);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
-  await giveUpPermissions(config, { isStdio, logger });
+  const isParent = config.processes > 1 && own === undefined;
+  if (isParent) requireSharing(config, { isStdio, demo });
+  await giveUpPermissions(config, { isStdio, isParent, logger });
+  if (isParent) return await (await import("./processes/supervisor.ts")).supervise({ ...options, logger });
+  using files = createFileWatch();
+  const lookAgain = () => {
+    logger.info("SIGHUP: reading credentials, keys, certificates and the configuration again");
+    files.lookAtAll();
+  };
+  const child = own &&
+    (await import("./processes/child.ts")).joinParent(own, { onHangUp: lookAgain, logger });
   const metrics = createServerMetrics();
   using quotas = await openQuotas(config, metrics, logger);
   const { address } = config.metrics;
   const { version } = options.serverInfo;
-  await using _metrics = address &&
-    await (await import("./telemetry/serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
+  await using _metrics = address && (child?.tellMetrics(metrics) ??
+    await (await import("./telemetry/serve_metrics.ts")).serveMetrics({ address, metrics, version, logger }));
   const { endpoint } = config.traces;
   // closed after the servers: it has their last calls
   await using tracer = endpoint === undefined
@@ -63,12 +78,8 @@ export async function run(options: RunOptions): Promise<void> {
       version,
       logger,
     });
-  using files = createFileWatch();
   // from the first moment on: without a listener the signal ends the process
-  using _hangUp = isStdio ? undefined : onHangUp(() => {
-    logger.info("SIGHUP: reading credentials, keys, certificates and the configuration again");
-    files.lookAtAll();
-  });
+  using _hangUp = isStdio ? undefined : onHangUp(lookAgain);
   await using databases = demo
     ? await openDemoDatabase(logger)
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
@@ -112,10 +123,12 @@ export async function run(options: RunOptions): Promise<void> {
     incidents,
     identities,
     state,
+    child,
+    onServing: () => child?.serves() ?? void tellServiceManager(config.notify_socket, logger),
     logger,
   };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
-  const ragStopped = rag ? untilStopped() : undefined;
+  const ragStopped = rag ? untilStopped(child?.stopped) : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
   await using _configuration = demo || isStdio || reload === undefined ? undefined : await watchConfig({
     config,
@@ -125,7 +138,7 @@ export async function run(options: RunOptions): Promise<void> {
     onReload: (result) => metrics.reloads.of("configuration", result).add(),
     logger,
   });
-  if (!servesTools) void tellServiceManager(config.notify_socket, logger);
+  if (!servesTools) running.onServing();
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running, ragServer) : undefined,
@@ -135,6 +148,17 @@ export async function run(options: RunOptions): Promise<void> {
       return ragServer?.[Symbol.asyncDispose]();
     }),
   ]);
+}
+
+/** @throws {AppError} `invalid` where several processes have nothing to share */
+function requireSharing(
+  { processes }: Config,
+  { isStdio, demo }: { readonly isStdio: boolean; readonly demo: boolean },
+): void {
+  const cannot = (reason: string) =>
+    new AppError("invalid", `Cannot serve with ${processes} processes ${reason}; set processes to 1`);
+  if (demo) throw cannot("in the demo: its database is in the memory of one");
+  if (isStdio) throw cannot("over stdio, which leads to one: serve over HTTP, with -http");
 }
 
 function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable {
@@ -148,7 +172,7 @@ function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable 
 }
 
 async function startRag(running: Running): Promise<RunningRagServer> {
-  const { config, demo, databases, files, audit, logger } = running;
+  const { config, demo, databases, files, audit, child, logger } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
@@ -169,6 +193,8 @@ async function startRag(running: Running): Promise<RunningRagServer> {
       running.incidents.refused(peer, reason);
     },
     audit,
+    sharesPort: child !== undefined,
+    others: child?.others("rag_server"),
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,

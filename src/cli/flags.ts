@@ -3,6 +3,7 @@ import {
   databaseFlags,
   httpFlags,
   logFlags,
+  processFlags,
   ragFlags,
   type SettingFlag,
 } from "../config/schema/setting_flags.ts";
@@ -111,6 +112,7 @@ export const flagGroups: readonly FlagGroup[] = [
         help:
           "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
       },
+      ...processFlags,
       ...logFlags,
     ],
   },

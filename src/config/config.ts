@@ -1,5 +1,11 @@
 import { resolve } from "node:path";
-import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
+import {
+  notifySocketFrom,
+  type OwnProcess,
+  passFileFrom,
+  type Vendors,
+  vendorsFrom,
+} from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
@@ -23,6 +29,8 @@ export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" |
   pass_file?: string;
   /** Where systemd waits to hear that the servers are ready. Optional: none where it does not. */
   notify_socket?: string;
+  /** Which of several it is. Optional: none in a process that serves its ports alone. */
+  own_process?: OwnProcess;
   vendors: Vendors;
 };
 

@@ -1,12 +1,13 @@
 export type { Config, DatabaseConfig } from "./config.ts";
-export type { VendorKey, Vendors } from "./environment_variables.ts";
-export { configVariable } from "./environment_variables.ts";
+export type { OwnProcess, VendorKey, Vendors } from "./environment_variables.ts";
+export { childVariable, configVariable } from "./environment_variables.ts";
 export type { Fault } from "./fault.ts";
 export { ConfigError, faultText } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
 export { loadConfig, processEnvironment } from "./load_config.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
-export { defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
+export { defaultPipelineConnections, defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
+export { auditFileOf } from "./process_share.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";
 export { offers } from "./schema/builtins.ts";

@@ -5,6 +5,9 @@ import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 
+/** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
+export const defaultPipelineConnections = 10;
+
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
 

@@ -1,5 +1,12 @@
 import type { Principal } from "../core/principal.ts";
-import { createReachability, databaseFreshMs, type Pingable } from "../http/reachability.ts";
+import {
+  createReachability,
+  databaseFreshMs,
+  type OtherProcesses,
+  type Pingable,
+  type Readiness,
+  readinessOfAll,
+} from "../http/reachability.ts";
 import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
 
 interface Named extends Pingable {
@@ -13,14 +20,19 @@ export interface ReadinessOptions {
   readonly providers: readonly Named[];
   /** The issuer whose tokens let callers in. Optional. */
   readonly identityProvider?: Named | undefined;
+  /** Optional: none where the process serves alone. */
+  readonly others?: OtherProcesses | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
 /** What `/ready` answers. */
 export interface ReadyReply {
-  /** `degraded`: something cannot be reached, but not every database; `unavailable`: no configured database can be. */
-  readonly status: "ready" | "degraded" | "unavailable";
+  /**
+   * `degraded`: something cannot be reached, but not every database; `unavailable`: no configured database can be. Of several
+   * processes, that of the worst.
+   */
+  readonly status: Readiness;
   /** In the configuration's order. */
   readonly databases: readonly SubjectState[];
   readonly providers: readonly SubjectState[];
@@ -42,11 +54,11 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, identityProvider, now }: ReadinessOptions,
+  { databases, providers, identityProvider, others, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
-  return async (principal) => {
+  async function own(principal: Principal | undefined): Promise<ReadyReply> {
     const asked = databases();
     const [ofDatabases, ofProviders, [ofIssuer]] = await Promise.all([
       reachability.of(asked.map(({ database }) => database), databaseFreshMs),
@@ -72,6 +84,12 @@ export function createReadiness(
       }),
     };
     return { status: statusOf(reply), ...reply };
+  }
+
+  const status = readinessOfAll(async () => (await own(undefined)).status, others);
+  return others === undefined ? own : async (principal) => {
+    const [reply, ofAll] = await Promise.all([own(principal), status()]);
+    return { ...reply, status: ofAll };
   };
 }
 

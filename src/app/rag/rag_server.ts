@@ -51,6 +51,10 @@ interface RagServerOptions {
   /** Told of each request whose headers do not tell who asks. */
   readonly onIdentityRefused?: RagRoutesOptions["onIdentityRefused"];
   readonly audit?: AuditTrail | undefined;
+  /** As startListener() takes it. */
+  readonly sharesPort?: boolean;
+  /** Optional: none where the process serves alone. */
+  readonly others?: RagRoutesOptions["others"];
   readonly files: FileWatch;
   readonly version: string;
   /** Optional; omit to disable counting. */
@@ -132,6 +136,8 @@ async function serve(
     identity,
     onIdentityRefused,
     audit,
+    sharesPort = false,
+    others,
     version,
     files,
     metrics,
@@ -153,6 +159,7 @@ async function serve(
   const serving = await serveHttp({
     settings: server,
     section: "server",
+    sharesPort,
     served: createRagRoutes({
       authentication: identity?.authentication,
       forwardedIdentity: claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined,
@@ -162,6 +169,7 @@ async function serve(
           { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
       },
       pipelines,
+      others,
       calls,
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,

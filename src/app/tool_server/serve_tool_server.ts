@@ -24,6 +24,10 @@ import type { ToolServer } from "./tool_server.ts";
 
 interface ServeToolServerOptions {
   readonly http: Config["http"];
+  /** As startListener() takes it. */
+  readonly sharesPort?: boolean;
+  /** Optional: none where the process serves alone. */
+  readonly others?: ReadinessOptions["others"];
   readonly toolServer: ToolServer;
   readonly authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
@@ -59,6 +63,7 @@ export async function serveToolServer(
       databases: () => toolServer.entries,
       providers: toolServer.providers,
       identityProvider: options.identityProvider,
+      others: options.others,
     }),
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,

@@ -69,6 +69,17 @@ export const timeout = () => {
   });
 };
 
+/** How many processes serve; `auto` is one for each processor. */
+export const processCount = () => {
+  const error = "expected a whole number from 1 to 64, or auto";
+  return z.union([z.int(), z.string()], { error }).transform((value, context) => {
+    const count = value === "auto" ? Math.min(navigator.hardwareConcurrency, 64) : Number(value);
+    if (/^(?:auto|\d+)$/.test(String(value)) && count >= 1 && count <= 64) return count;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
 /** Where to listen; the parsed value is a `ListenAddress`. */
 export const address = () =>
   parsed("an address such as :8080, 127.0.0.1:8080 or [::1]:8080", parseListenAddress);

@@ -6,7 +6,12 @@ import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import { pathOf } from "../../http/count_requests.ts";
 import type { RouteBindings } from "../../http/listener.ts";
-import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
+import {
+  createReachability,
+  databaseFreshMs,
+  type OtherProcesses,
+  readinessOfAll,
+} from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
@@ -47,6 +52,8 @@ export interface RagRoutesOptions {
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
+  /** Optional: none where the process serves alone. */
+  readonly others?: OtherProcesses | undefined;
   readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
@@ -110,8 +117,12 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
+  const readiness = readinessOfAll(
+    async () => readinessOf(await reachability.of(pipelines.list(), databaseFreshMs)),
+    options.others,
+  );
   async function answerReady(): Promise<Response> {
-    const status = readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
+    const status = await readiness();
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
   }
 
