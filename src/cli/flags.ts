@@ -263,7 +263,9 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "verify-audit",
         operation: "verify-audit",
         placeholder: "FILE",
-        help: "Check an audit trail, and print the first line that was changed, removed or inserted",
+        help:
+          "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
+          "all of their files",
       },
       {
         flag: "probe",

@@ -61,8 +61,9 @@ async function perform(
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
     }
     case "verify-audit": {
-      const { verifyAuditFile } = await import("./operations/audit_operation.ts");
-      return await verifyAuditFile({ file: flags.auditFile ?? "", json: flags.json }, print);
+      const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
+      const files = [flags.auditFile ?? "", ...flags.paths];
+      return await verifyAuditFiles({ files, json: flags.json }, print);
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");

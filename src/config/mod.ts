@@ -7,7 +7,6 @@ export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
 export { loadConfig, processEnvironment } from "./load_config.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
 export { defaultPipelineConnections, defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
-export { auditFileOf } from "./process_share.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";
 export { offers } from "./schema/builtins.ts";

@@ -1,4 +1,4 @@
-import { extname } from "node:path";
+import { fileOfProcess } from "../core/files/file_of_process.ts";
 import type { Config } from "./config.ts";
 import type { OwnProcess } from "./environment_variables.ts";
 import type { Fault } from "./fault.ts";
@@ -53,18 +53,8 @@ export function configOfProcess(config: Config, own: OwnProcess | undefined): Co
       ...(limits.principals && { principals: sharedByName(limits.principals) }),
       ...(limits.groups && { groups: sharedByName(limits.groups) }),
     },
-    ...(audit.file !== undefined && { audit: { ...audit, file: auditFileOf(audit.file, own.number) } }),
+    ...(audit.file !== undefined && { audit: { ...audit, file: fileOfProcess(audit.file, own.number) } }),
   };
-}
-
-/**
- * Where a process keeps its audit trail: the first in `audit.file`, where administrators' operations are too, and others
- * beside it, as in `audit-2.jsonl`. With a dot it could be a name that a rotation gives.
- */
-export function auditFileOf(file: string, number: number): string {
-  if (number === 1) return file;
-  const extension = extname(file);
-  return `${file.slice(0, file.length - extension.length)}-${number}${extension}`;
 }
 
 /** What several processes cannot be on a system, or with the rest of the settings. */
