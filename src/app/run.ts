@@ -52,7 +52,7 @@ export async function run(options: RunOptions): Promise<number | void> {
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   const isParent = config.processes > 1 && own === undefined;
-  if (isParent) requireSharing(config, { isStdio, demo });
+  if (isParent) requireSharing(config, isStdio, demo);
   await giveUpPermissions(config, { isStdio, isParent, logger });
   if (isParent) return await (await import("./processes/supervisor.ts")).supervise({ ...options, logger });
   using files = createFileWatch();
@@ -151,14 +151,12 @@ export async function run(options: RunOptions): Promise<number | void> {
 }
 
 /** @throws {AppError} `invalid` where several processes have nothing to share */
-function requireSharing(
-  { processes }: Config,
-  { isStdio, demo }: { readonly isStdio: boolean; readonly demo: boolean },
-): void {
-  const cannot = (reason: string) =>
-    new AppError("invalid", `Cannot serve with ${processes} processes ${reason}; set processes to 1`);
-  if (demo) throw cannot("in the demo: its database is in the memory of one");
-  if (isStdio) throw cannot("over stdio, which leads to one: serve over HTTP, with -http");
+function requireSharing({ processes }: Config, isStdio: boolean, demo: boolean): void {
+  if (!isStdio && !demo) return;
+  const reason = demo
+    ? "in the demo: its database is in the memory of one"
+    : "over stdio, which leads to one: serve over HTTP, with -http";
+  throw new AppError("invalid", `Cannot serve with ${processes} processes ${reason}; set processes to 1`);
 }
 
 function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable {
@@ -194,7 +192,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
     },
     audit,
     sharesPort: child !== undefined,
-    others: child?.others("rag_server"),
+    readinessOfAll: child?.readinessOfAll("rag_server"),
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,

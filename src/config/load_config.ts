@@ -91,7 +91,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     [...flags.settings.keys()].some((name) => /^http\.auth\..*_file$/.test(name));
   const context = { allowInsecure: flags.allowInsecure, rag: flags.rag ?? false, hasOtherFiles, os };
   const parsed = validate(tree, { document, origins, folder }, found, context);
-  const config = configOfProcess(createConfig(parsed, tree, folder, env), ownProcessFrom(env));
+  const whole = createConfig(parsed, tree, folder, env);
+  const own = ownProcessFrom(env);
+  const config = own === undefined ? whole : configOfProcess(whole, own);
   const ofSources = sourceFaults(config.pipelines, locator(document, origins));
   if (ofSources.length > 0) throw new ConfigError(inFileOrder(ofSources), file?.path, found.warnings);
   return {

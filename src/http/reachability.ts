@@ -1,5 +1,4 @@
-import { settlesWithin, sleep, withDeadline } from "../core/async/deadline.ts";
-import { createSingleFlight } from "../core/async/single_flight.ts";
+import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 
 /** What may be asked whether it answers. */
 export interface Pingable {
@@ -9,41 +8,16 @@ export interface Pingable {
 /** `degraded`: a part cannot be reached; `unavailable`: nothing that callers want can be. */
 export type Readiness = "ready" | "degraded" | "unavailable";
 
-/** The other processes that serve the same port. */
-export interface OtherProcesses {
-  /** From now on, `own` says how this process is when another one asks. */
-  answerBy(own: () => Promise<Readiness>): void;
-  /** The worst of the others. */
-  readiness(): Promise<Readiness>;
-}
+/** From how a process is: how all are that serve the same port. It also tells the others how this one is. */
+export type ReadinessOfAll = (own: () => Promise<Readiness>) => () => Promise<Readiness>;
 
 /** The worst of several. */
 export function worstOf(several: readonly Readiness[]): Readiness {
   return (["unavailable", "degraded"] as const).find((status) => several.includes(status)) ?? "ready";
 }
 
-/**
- * How all processes of a server are, by asking this one and the others at the same time. Of others that do not say in time
- * one at least is not as it should be.
- *
- * @param own how this one is, without the others
- */
-export function readinessOfAll(
-  own: () => Promise<Readiness>,
-  others: OtherProcesses | undefined,
-): () => Promise<Readiness> {
-  if (others === undefined) return own;
-  others.answerBy(own);
-  const asking = createSingleFlight<Readiness>();
-  async function askOthers(): Promise<Readiness> {
-    const status = others?.readiness().catch(() => "degraded" as const);
-    return await Promise.race([status, sleep(answerWithinMs)]) ?? "degraded";
-  }
-  return async () => worstOf(await Promise.all([own(), asking.share(askOthers)]));
-}
-
 /** A probe's caller waits no longer: Kubernetes gives up after a second. What then is still asked is told next time. */
-const answerWithinMs = 800;
+export const answerWithinMs = 800;
 const giveUpMs = 5_000;
 /** How long a database's answer is given to everybody who asks. */
 export const databaseFreshMs = 1_000;

@@ -2,10 +2,9 @@ import type { Principal } from "../core/principal.ts";
 import {
   createReachability,
   databaseFreshMs,
-  type OtherProcesses,
   type Pingable,
   type Readiness,
-  readinessOfAll,
+  type ReadinessOfAll,
 } from "../http/reachability.ts";
 import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
 
@@ -21,7 +20,7 @@ export interface ReadinessOptions {
   /** The issuer whose tokens let callers in. Optional. */
   readonly identityProvider?: Named | undefined;
   /** Optional: none where the process serves alone. */
-  readonly others?: OtherProcesses | undefined;
+  readonly readinessOfAll?: ReadinessOfAll | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -54,7 +53,7 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, identityProvider, others, now }: ReadinessOptions,
+  { databases, providers, identityProvider, readinessOfAll, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
@@ -86,11 +85,11 @@ export function createReadiness(
     return { status: statusOf(reply), ...reply };
   }
 
-  const status = readinessOfAll(async () => (await own(undefined)).status, others);
-  return others === undefined ? own : async (principal) => {
-    const [reply, ofAll] = await Promise.all([own(principal), status()]);
-    return { ...reply, status: ofAll };
-  };
+  const statusOfAll = readinessOfAll?.(async () => (await own(undefined)).status);
+  return async (principal) => ({
+    ...await own(principal),
+    ...(statusOfAll && { status: await statusOfAll() }),
+  });
 }
 
 function stateOf(reachable: boolean | undefined): SubjectState {

@@ -83,7 +83,7 @@ linuxTestWithPostgres(
     assert.equal(value("postern_build_info"), 1);
     assert.equal(value("postern_database_connections_max"), 100);
     const processes = samples.filter(({ name }) => name === "process_resident_memory_bytes");
-    assert.deepEqual(processes.map(({ labels }) => labels["process"]), ["parent", "1", "2"]);
+    assert.deepEqual(processes.map(({ labels }) => labels["process"]).toSorted(), ["1", "2", "parent"]);
 
     assert.equal(await server.stop(), 0);
     const { code, stdout, stderr } = await runProgram(["-verify-audit", ...trails]);

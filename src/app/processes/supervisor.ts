@@ -1,4 +1,4 @@
-import { childVariable, type Config, type OwnProcess } from "../../config/mod.ts";
+import { childVariable } from "../../config/mod.ts";
 import { settlesWithin, sleep } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -12,15 +12,13 @@ import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts
 
 /** How long a process is waited for that is asked for its metrics or its readiness. */
 const answerWithinMs = 500;
-
-/** Before a process is started again: twice as long each time, until one has lived for a minute. */
-const pauseMs = { first: 100, longest: 10_000, longLifeMs: 60_000 };
+/** Before a process is started again: twice as long each time, until one has lived for a while. */
+const pauseMs = { first: 100, longest: 10_000 };
+const longLifeMs = 60_000;
 
 interface RunningChild {
   readonly channel: Channel;
-  readonly process: Deno.ChildProcess;
-  /** Resolves once its servers answer. */
-  readonly serves: Promise<void>;
+  readonly kill: () => void;
 }
 
 /**
@@ -31,16 +29,20 @@ interface RunningChild {
  * @throws {AppError} `unavailable` where an address is taken
  */
 export async function supervise(options: RunOptions & { readonly logger: Logger }): Promise<number> {
-  const { config, rag, args, serverInfo: { version }, logger } = options;
-  const ports = choosePorts(config, rag);
+  const { config: { http, server, processes, ...config }, rag, args, serverInfo: { version }, logger } =
+    options;
+  const ports = {
+    http: (http.enabled ? freeAddress(http.address) : http.address).port,
+    server: (rag ? freeAddress(server.address) : server.address).port,
+  };
   const command = await childCommand(args);
   const children = new Map<number, RunningChild>();
   const metrics = createServerMetrics();
-  const gathered = gatherMetrics(metrics.families, async () => {
-    const asked = [...children.values()].map(async (child) =>
-      [child, await within(child.channel.ask("metrics")) as Readings | undefined] as const
-    );
-    return new Map(await Promise.all(asked));
+  const gathered = gatherMetrics(metrics.families, async (take) => {
+    await Promise.all(Array.from(children, async ([number, child]) => {
+      const readings = await within(child.channel.ask("metrics"));
+      if (readings !== undefined && children.get(number) === child) take(child, readings as Readings);
+    }));
   });
   const { address } = config.metrics;
   await using _metrics = address && await (await import("../telemetry/serve_metrics.ts"))
@@ -48,113 +50,85 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
 
   const stop = new AbortController();
   const failed = Promise.withResolvers<number>();
+  const kept: Promise<void>[] = [];
+  const served = new Set<number>();
   let haveServed = false;
+  const tellAll = (kind: string) => children.forEach(({ channel }) => channel.tell(kind));
   // from the first moment on: without a listener, a signal ends this process alone
   const stopped = untilStopped();
-  using _hangUp = onHangUp(() => {
-    for (const { channel } of children.values()) channel.tell("hang up");
-  });
+  using _hangUp = onHangUp(() => tellAll("hang up"));
 
-  function start(number: number): RunningChild {
-    const own: OwnProcess = { number, of: config.processes, ports };
+  /** Starts a process, and resolves once it has ended. */
+  async function runOne(number: number): Promise<Deno.CommandStatus> {
     const process = new Deno.Command(command.path, {
       args: [...command.args],
-      env: { [childVariable]: JSON.stringify(own) },
+      env: { [childVariable]: JSON.stringify({ number, of: processes, ports }) },
       stdin: "piped",
       stdout: "piped",
     }).spawn();
     const channel = createChannel({ readable: process.stdout, writable: process.stdin, logger });
-    const serves = Promise.withResolvers<void>();
-    const child = { channel, process, serves: serves.promise };
-    channel.on("serves", () => serves.resolve());
-    channel.on("readiness of others", (server) => readinessBeside(child, String(server)));
-    // one that does not end now would not be heard any more
-    void channel.closed.then(() => settlesWithin(1_000, process.status)).then(() => kill(child));
+    const child = { channel, kill: () => process.kill("SIGKILL") };
     children.set(number, child);
-    return child;
-  }
-
-  async function readinessBeside(child: RunningChild, server: string): Promise<Readiness> {
-    const others = [...children.values()].filter((other) => other !== child);
-    const answers = await Promise.all(
-      others.map(({ channel }) =>
-        within(channel.ask(`readiness ${server}`)) as Promise<Readiness | undefined>
-      ),
-    );
-    const missing = config.processes - 1 - others.length;
-    return worstOf([
-      ...answers.map((status) => status ?? "degraded"),
-      ...(missing > 0 ? ["degraded" as const] : []),
-    ]);
+    channel.on("serves", () => noteServing(number));
+    channel.on("readiness of others", (server) => readinessBeside(number, String(server)));
+    // one that does not end by itself then can be told nothing any more; to kill one that has ended is an error
+    channel.closed.then(() => sleep(1_000)).then(child.kill).catch(() => {});
+    const status = await process.status;
+    children.delete(number);
+    gathered.left(child);
+    return status;
   }
 
   /** Has one process of a number run until all stop. */
-  async function keep(number: number, first: RunningChild): Promise<void> {
-    let pause = pauseMs.first;
-    for (let child = first;; child = start(number)) {
+  async function keep(number: number): Promise<void> {
+    for (let pause = pauseMs.first; !stop.signal.aborted; pause = Math.min(pause * 2, pauseMs.longest)) {
       const startedAt = performance.now();
-      const { code, signal } = await child.process.status;
-      children.delete(number);
-      gathered.left(child);
-      if (stop.signal.aborted) return;
-      if (!haveServed) return failed.resolve(code);
-      if (performance.now() - startedAt >= pauseMs.longLifeMs) pause = pauseMs.first;
-      const why = signal === null ? { exit_code: code } : { signal };
+      const { code, signal, error } = await runOne(number).then(
+        (status) => ({ ...status, error: undefined }),
+        (error) => ({ code: 1, signal: null, error }),
+      );
+      if (!haveServed) failed.resolve(code);
+      if (stop.signal.aborted || !haveServed) return;
+      if (performance.now() - startedAt >= longLifeMs) pause = pauseMs.first;
+      const why = signal === null ? { exit_code: code, error } : { signal };
       logger.error("A process has ended and is started again", { process: number, ...why, pause_ms: pause });
       await sleep(pause, stop.signal).catch(() => {});
-      if (stop.signal.aborted) return;
-      pause = Math.min(pause * 2, pauseMs.longest);
     }
   }
 
-  const kept: Promise<void>[] = [];
-  async function startAll(): Promise<void> {
+  function noteServing(number: number): void {
     // the first by itself: what is wrong with a start is told once, and what a start makes is made once
-    for (const numbers of [[1], Array.from({ length: config.processes - 1 }, (_, at) => at + 2)]) {
-      const started = numbers.map((number) => {
-        const child = start(number);
-        kept.push(keep(number, child));
-        return child.serves;
-      });
-      await Promise.all(started);
-      if (stop.signal.aborted) return;
-    }
+    for (let next = 2; kept.length < processes && !stop.signal.aborted; next++) kept.push(keep(next));
+    if (haveServed || served.add(number).size < processes) return;
     haveServed = true;
-    logger.info(`${config.processes} processes serve`);
-    await tellServiceManager(config.notify_socket, logger);
+    logger.info(`${processes} processes serve`);
+    void tellServiceManager(config.notify_socket, logger);
   }
-  void startAll();
 
+  async function readinessBeside(number: number, server: string): Promise<Readiness> {
+    const numbers = Array.from({ length: processes }, (_, at) => at + 1).filter((other) => other !== number);
+    // one that does not answer, or is to start again, is not ready
+    const askOne = async (other: number) =>
+      await within(children.get(other)?.channel.ask(`readiness ${server}`)) ?? "degraded";
+    return worstOf(await Promise.all(numbers.map(askOne)) as Readiness[]);
+  }
+
+  kept.push(keep(1));
   const exitCode = await Promise.race([stopped.then(() => 0), failed.promise]);
   stop.abort();
   logger.info("stopping");
-  for (const { channel } of children.values()) channel.tell("stop");
+  tellAll("stop");
   if (!await settlesWithin(stopWithinMs + 1_000, Promise.all(kept))) {
-    for (const [number, child] of children) {
-      logger.warn("A process did not stop in time and is killed", { process: number });
-      kill(child);
+    for (const [process, { kill }] of children) {
+      logger.warn("A process did not stop in time and is killed", { process });
+      kill();
     }
     await Promise.all(kept);
   }
   return exitCode;
 }
 
-function choosePorts({ http, server }: Config, rag: boolean): OwnProcess["ports"] {
-  return {
-    http: (http.enabled ? freeAddress(http.address) : http.address).port,
-    server: (rag ? freeAddress(server.address) : server.address).port,
-  };
-}
-
-function kill({ process }: RunningChild): void {
-  try {
-    process.kill("SIGKILL");
-  } catch {
-    // it has ended
-  }
-}
-
 /** What a process answers; undefined where it does not do so in time. */
-async function within(answer: Promise<unknown>): Promise<unknown> {
-  return await Promise.race([answer.catch(() => undefined), sleep(answerWithinMs)]);
+async function within(answer: Promise<unknown> | undefined): Promise<unknown> {
+  return await Promise.race([answer?.catch(() => undefined), sleep(answerWithinMs)]);
 }

@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import { type Config, defaultPipelineConnections, type PipelineConfig } from "../../config/mod.ts";
+import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -182,7 +182,7 @@ function pipelineDatabaseOptions(
     sslMode: database.sslmode ?? "prefer",
     ...defined({ sslRootCertFile: root, sslCertFile: cert, sslKeyFile: key }),
     targetSessionAttrs: database.target_session_attrs ?? "any",
-    poolMaxConns: database.pool_max_conns ?? defaultPipelineConnections,
+    poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: 30 * 60_000,
     pooler: database.pooler ?? "none",
     connectTimeoutMs: 10_000,

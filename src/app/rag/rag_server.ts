@@ -54,7 +54,7 @@ interface RagServerOptions {
   /** As startListener() takes it. */
   readonly sharesPort?: boolean;
   /** Optional: none where the process serves alone. */
-  readonly others?: RagRoutesOptions["others"];
+  readonly readinessOfAll?: RagRoutesOptions["readinessOfAll"];
   readonly files: FileWatch;
   readonly version: string;
   /** Optional; omit to disable counting. */
@@ -137,7 +137,7 @@ async function serve(
     onIdentityRefused,
     audit,
     sharesPort = false,
-    others,
+    readinessOfAll,
     version,
     files,
     metrics,
@@ -169,7 +169,7 @@ async function serve(
           { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
       },
       pipelines,
-      others,
+      readinessOfAll,
       calls,
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,

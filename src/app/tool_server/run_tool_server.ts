@@ -198,7 +198,7 @@ async function runHttp(serving: Serving): Promise<void> {
   await using server = await serveToolServer({
     http,
     sharesPort: child !== undefined,
-    others: child?.others("tool_server"),
+    readinessOfAll: child?.readinessOfAll("tool_server"),
     toolServer,
     files,
     authorizationServer: identity?.oauth?.server,

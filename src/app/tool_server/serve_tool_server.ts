@@ -27,7 +27,7 @@ interface ServeToolServerOptions {
   /** As startListener() takes it. */
   readonly sharesPort?: boolean;
   /** Optional: none where the process serves alone. */
-  readonly others?: ReadinessOptions["others"];
+  readonly readinessOfAll?: ReadinessOptions["readinessOfAll"];
   readonly toolServer: ToolServer;
   readonly authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
@@ -63,7 +63,7 @@ export async function serveToolServer(
       databases: () => toolServer.entries,
       providers: toolServer.providers,
       identityProvider: options.identityProvider,
-      others: options.others,
+      readinessOfAll: options.readinessOfAll,
     }),
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,

@@ -15,71 +15,55 @@ export async function verifyAuditFiles(
   { files, json }: { readonly files: readonly string[]; readonly json: boolean },
   print: Print,
 ): Promise<number> {
-  const results = await Array.fromAsync(files, resultOf);
+  const trails = await Array.fromAsync(files, resultOf);
   const missing = files.length === 1 ? [] : await missingTrails(files);
   const faults = [
-    ...results.flatMap(({ fault }) => fault ?? []),
+    ...trails.flatMap(({ fault }) => fault === undefined ? [] : [`Cannot vouch for ${fault}`]),
     ...missing.map((file) => `Cannot vouch for all processes: ${file} is missing`),
   ];
   if (json) {
-    const each = results.map(({ asJson }, at) => ({ file: files[at], ...asJson }));
-    print(jsonText(files.length === 1 ? results[0]?.asJson : { files: each, missing }));
+    const results = trails.map(({ asJson }, at) => ({ file: files[at], ...asJson }));
+    print(jsonText(files.length === 1 ? trails[0]?.asJson : { files: results, missing }));
   } else {
-    for (const { text } of results) if (text !== undefined) print(text);
+    for (const { text } of trails) if (text !== undefined) print(text);
     if (faults.length > 0) throw new AppError("conflict", faults.join("\n"));
   }
-  return faults.length > 0 ? 1 : results.some(({ isEndUnknown }) => isEndUnknown) ? 3 : 0;
+  if (faults.length > 0) return 1;
+  return trails.every(({ asJson }) => asJson.result === "whole") ? 0 : 3;
 }
 
-interface TrailResult {
-  readonly asJson: object;
-  readonly isEndUnknown?: boolean;
-  /** For people; absent where there is a fault. */
-  readonly text?: string;
-  readonly fault?: string;
-}
-
-async function resultOf(file: string): Promise<TrailResult> {
+async function resultOf(
+  file: string,
+): Promise<{ asJson: { result: string }; text?: string; fault?: string }> {
   const verified = await verifyAudit(file);
   if (!verified.ok) {
     const { line, reason } = verified;
-    return {
-      asJson: { result: "broken", line, reason },
-      fault: `Cannot vouch for ${file}: line ${line}: ${reason}`,
-    };
+    const asJson = { result: "broken", line, reason };
+    return { asJson, fault: `${file}: line ${line}: ${reason}` };
   }
   const { lines, endChecked } = verified;
-  return endChecked
-    ? { asJson: { result: "whole", lines }, text: `${visible(file)} is whole: ${counted(lines, "line")}` }
-    : {
-      asJson: { result: "end_unknown", lines },
-      isEndUnknown: true,
-      text:
-        `${visible(file)}: ${counted(lines, "line")}, each of which follows from the one before; without ` +
-        `${visible(headPathOf(file))} nobody can tell whether lines are missing at the end`,
-    };
+  const asJson = { result: endChecked ? "whole" : "end_unknown", lines };
+  if (endChecked) return { asJson, text: `${visible(file)} is whole: ${counted(lines, "line")}` };
+  const text =
+    `${visible(file)}: ${counted(lines, "line")}, each of which follows from the one before; without ` +
+    `${visible(headPathOf(file))} nobody can tell whether lines are missing at the end`;
+  return { asJson, text };
 }
 
 /** Trails of several processes that belong to some that were given: those with lower numbers, and those beside them. */
 async function missingTrails(files: readonly string[]): Promise<string[]> {
-  const given = new Map<string, Set<number>>();
-  for (const file of files) {
-    const { first, number } = processOfFile(file);
-    given.set(first, (given.get(first) ?? new Set()).add(number));
+  const last = new Map<string, number>();
+  for (const { first, number } of files.map(processOfFile)) {
+    last.set(first, Math.max(number, last.get(first) ?? 1));
   }
+  const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
   const missing: string[] = [];
-  for (const [first, numbers] of given) {
+  for (const [first, highest] of last) {
     for (let number = 1; number <= mostProcesses; number++) {
       const file = fileOfProcess(first, number);
-      if (numbers.has(number)) continue;
-      if (number < Math.max(...numbers) || await isThere(file) || await isThere(headPathOf(file))) {
-        missing.push(file);
-      }
+      if (files.includes(file)) continue;
+      if (number < highest || await isThere(file) || await isThere(headPathOf(file))) missing.push(file);
     }
   }
   return missing;
-}
-
-function isThere(path: string): Promise<boolean> {
-  return Deno.stat(path).then(() => true, () => false);
 }

@@ -9,8 +9,8 @@ import type { RouteBindings } from "../../http/listener.ts";
 import {
   createReachability,
   databaseFreshMs,
-  type OtherProcesses,
-  readinessOfAll,
+  type Readiness,
+  type ReadinessOfAll,
 } from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
@@ -53,7 +53,7 @@ export interface RagRoutesOptions {
   readonly issuers?: Issuers;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   /** Optional: none where the process serves alone. */
-  readonly others?: OtherProcesses | undefined;
+  readonly readinessOfAll?: ReadinessOfAll | undefined;
   readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
@@ -117,10 +117,9 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
-  const readiness = readinessOfAll(
-    async () => readinessOf(await reachability.of(pipelines.list(), databaseFreshMs)),
-    options.others,
-  );
+  const own = async (): Promise<Readiness> =>
+    readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
+  const readiness = options.readinessOfAll?.(own) ?? own;
   async function answerReady(): Promise<Response> {
     const status = await readiness();
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
