@@ -6,13 +6,7 @@ import type { ParsedConfig } from "./schema/config_schema.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 
 /** The bounds that count for all processes together. */
-const shared: ReadonlySet<string> = new Set([
-  "max_connections",
-  "pool_max_conns",
-  "max_queries",
-  "max_waiting",
-  "calls_at_once",
-]);
+const shared = "max_connections pool_max_conns max_queries max_waiting calls_at_once".split(" ");
 
 /**
  * What one of several processes has of a configuration: its share of each bound, since those are the machine's, and 1 at
@@ -32,7 +26,7 @@ export function configOfProcess({ notify_socket: _, ...config }: Config, own: Ow
 function withShares<T>(value: T, own: OwnProcess): T {
   if (value === null || typeof value !== "object") return value;
   const entries = Object.entries(value).map(([key, part]) => {
-    if (!shared.has(key) || typeof part !== "number") return [key, withShares(part, own)] as const;
+    if (!shared.includes(key) || typeof part !== "number") return [key, withShares(part, own)] as const;
     // 0 is no bound to share: nobody waits
     return [key, part && Math.max(1, Math.floor((part + own.of - own.number) / own.of))] as const;
   });

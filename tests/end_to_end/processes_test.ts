@@ -124,11 +124,13 @@ linuxTestWithPostgres(
     await waitUntil("all are ready", async () => /"status":"ready"/.test(await ready()));
     assert.match(
       server.stderr(),
-      /ERROR A process has ended and is started again process=1 signal=SIGKILL pause_ms=100\n/,
+      /ERROR A process has ended and is started again process=1 exit_code=137 signal=SIGKILL pause_ms=100\n/,
     );
     const after = await counted();
     assert.deepEqual(after.slice(0, 2), [25, 25]);
     assert.ok(after[2] >= before[2], `${after[2]} seconds after ${before[2]}`);
+    const { value } = await scrape(server);
+    assert.equal(value("postern_database_connections_max"), 100, "the dead have none");
     assert.equal(await server.stop(), 0);
   },
 );
@@ -138,8 +140,10 @@ linuxTest("no process outlives a parent that is killed", async () => {
   await allServe(running.server, 3);
   const children = childrenOf(running.server);
   assert.equal(children.length, 3);
+  const killedAt = performance.now();
   // resolves once nobody can write to the log any more
   await running.server.kill("SIGKILL");
+  assert.ok(performance.now() - killedAt < 8_000, "they end as on SIGTERM, without a request at once");
   assert.deepEqual(children.filter(isAlive), []);
   assert.match(running.server.stderr(), /The parent process is gone/);
 });

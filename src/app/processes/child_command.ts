@@ -1,18 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { permissions, v8Flags } from "./runtime_flags.ts";
 
-interface ChildCommand {
-  readonly path: string;
-  readonly args: readonly string[];
-}
-
 /**
  * What starts this program once more, with the same arguments: the executable, the sources, or npm's package, which has
  * what it was started with beside its first module.
  */
-export async function childCommand(args: readonly string[]): Promise<ChildCommand> {
+export async function childCommand(args: readonly string[]) {
   const path = Deno.execPath();
-  if (Deno.build.standalone) return { path, args };
+  if (Deno.build.standalone) return { path, args: [...args] };
   const beside = (name: string) => fileURLToPath(new URL(name, Deno.mainModule));
   const main = fileURLToPath(Deno.mainModule);
   // npm's package alone has it in JavaScript

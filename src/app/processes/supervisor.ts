@@ -16,11 +16,6 @@ const answerWithinMs = 500;
 const pauseMs = { first: 100, longest: 10_000 };
 const longLifeMs = 60_000;
 
-interface RunningChild {
-  readonly channel: Channel;
-  readonly kill: () => void;
-}
-
 /**
  * Runs the servers in as many processes as are configured, which share their ports, and serves nothing itself. One that ends
  * is started again. Where one ends before all have served for the first time, all end, and the exit code is its own: what was
@@ -36,7 +31,7 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
     server: (rag ? freeAddress(server.address) : server.address).port,
   };
   const command = await childCommand(args);
-  const children = new Map<number, RunningChild>();
+  const children = new Map<number, { readonly channel: Channel; readonly kill: () => void }>();
   const metrics = createServerMetrics();
   const gathered = gatherMetrics(metrics.families, async (take) => {
     await Promise.all(Array.from(children, async ([number, child]) => {
@@ -59,39 +54,46 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
   using _hangUp = onHangUp(() => tellAll("hang up"));
 
   /** Starts a process, and resolves once it has ended. */
-  async function runOne(number: number): Promise<Deno.CommandStatus> {
+  async function runOne(number: number) {
     const process = new Deno.Command(command.path, {
-      args: [...command.args],
+      args: command.args,
       env: { [childVariable]: JSON.stringify({ number, of: processes, ports }) },
       stdin: "piped",
       stdout: "piped",
     }).spawn();
     const channel = createChannel({ readable: process.stdout, writable: process.stdin, logger });
-    const child = { channel, kill: () => process.kill("SIGKILL") };
+    const kill = () => {
+      try {
+        process.kill("SIGKILL");
+      } catch {
+        // it has ended
+      }
+    };
+    const child = { channel, kill };
     children.set(number, child);
     channel.on("serves", () => noteServing(number));
     channel.on("readiness of others", (server) => readinessBeside(number, String(server)));
-    // one that does not end by itself then can be told nothing any more; to kill one that has ended is an error
-    channel.closed.then(() => sleep(1_000)).then(child.kill).catch(() => {});
-    const status = await process.status;
+    // one that does not end by itself then can be told nothing any more
+    void channel.closed.then(() => sleep(1_000)).then(kill);
+    const { code, signal } = await process.status;
     children.delete(number);
     gathered.left(child);
-    return status;
+    return { exit_code: code, signal: signal ?? undefined };
   }
 
   /** Has one process of a number run until all stop. */
   async function keep(number: number): Promise<void> {
     for (let pause = pauseMs.first; !stop.signal.aborted; pause = Math.min(pause * 2, pauseMs.longest)) {
       const startedAt = performance.now();
-      const { code, signal, error } = await runOne(number).then(
-        (status) => ({ ...status, error: undefined }),
-        (error) => ({ code: 1, signal: null, error }),
-      );
-      if (!haveServed) failed.resolve(code);
+      const ended = await runOne(number).catch((error) => ({ exit_code: 1, error }));
+      if (!haveServed) failed.resolve(ended.exit_code);
       if (stop.signal.aborted || !haveServed) return;
       if (performance.now() - startedAt >= longLifeMs) pause = pauseMs.first;
-      const why = signal === null ? { exit_code: code, error } : { signal };
-      logger.error("A process has ended and is started again", { process: number, ...why, pause_ms: pause });
+      logger.error("A process has ended and is started again", {
+        process: number,
+        ...ended,
+        pause_ms: pause,
+      });
       await sleep(pause, stop.signal).catch(() => {});
     }
   }
