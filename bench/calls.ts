@@ -5,6 +5,8 @@
  * measured in turn on the same PostgreSQL, with as many connections to it. Each figure is the median of five runs; `wrk`
  * sends the load where it is.
  *
+ * POSTERN_PROCESSES=2 has ours serve with two processes; its CPU is then their parent's alone.
+ *
  *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] [TOOLBOX_SERVER=…] deno task bench:calls [part of a kind]
  */
 import type { LoadRequest } from "./http_load.ts";

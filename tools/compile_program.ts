@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { PackedFile } from "../src/core/files/packed_files.ts";
 import { snapshotFile } from "../src/demo/demo_database.ts";
 import type { Bundle } from "./bundle_program.ts";
-import { permissions, v8Flags } from "./runtime_flags.ts";
+import { permissions, v8Flags } from "../src/app/processes/runtime_flags.ts";
 
 export interface CompileOptions {
   readonly bundle: Bundle;

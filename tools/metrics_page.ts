@@ -71,6 +71,7 @@ ${table(ingestRows())}
   } (a code or refresh token was used twice) |
 | \`version\`, \`deno\`, \`v8\` | versions of Postern and of what it was built from |
 | \`kind\` of tokens | \`prompt\`, \`completion\`, \`cache_creation\`, \`cache_read\` |
+| \`process\` | none for one process; of several \`1\` and on, and \`parent\` |
 | \`kind\` of memory | \`used\`, \`total\`, \`external\` |
 
 \`outcome\` is:

@@ -4,14 +4,18 @@ database=/run/database-passwords
 postern=/run/postern-passwords
 umask 077
 
-if [ ! -s "$postern/pgpass" ]; then
-  for role in postgres postern_owner postern_reader; do
-    head -c 24 /dev/urandom | base64 | tr '+/' '-_' >"$database/$role"
-  done
-  for role in postern_owner postern_reader; do
-    echo "database:5432:*:$role:$(cat "$database/$role")"
-  done >"$postern/pgpass.new"
-  mv "$postern/pgpass.new" "$postern/pgpass"
-fi
+# postern_state is the role of compose_replicas.yaml
+for role in postgres postern_owner postern_reader postern_state; do
+  if [ ! -s "$database/$role" ]; then
+    head -c 24 /dev/urandom | base64 | tr '+/' '-_' >"$database/$role.new"
+    mv "$database/$role.new" "$database/$role"
+  fi
+done
 chown -R postgres:postgres "$database"
+
+for role in postern_owner postern_reader postern_state; do
+  echo "database:5432:*:$role:$(cat "$database/$role")"
+done >"$postern/pgpass.new"
+# before a server reads it
 chown -R 65532:65532 "$postern"
+mv "$postern/pgpass.new" "$postern/pgpass"

@@ -1,17 +1,18 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
-import { createLogger, createLogOutput, type Logger } from "../core/logger.ts";
+import { createLogger, createLogOutput, type Logger, mostGatheredBesideOthers } from "../core/logger.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
-import { giveUpPermissions } from "./give_up_permissions.ts";
+import { giveUpPermissions } from "./processes/give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
 import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
-import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts";
+import { onHangUp, tellServiceManager, untilStopped } from "./processes/process_signals.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
@@ -36,28 +37,43 @@ import {
  * Runs what the configuration asks for until the process is told to stop or, over stdio, until the client leaves.
  * @throws {AppError} where it cannot start
  */
-export async function run(options: RunOptions): Promise<void> {
+export async function run(options: RunOptions): Promise<number | void> {
   const { config, rag, demo, reload } = options;
+  const { own_process: own } = config;
   let { level } = config.log;
-  using output = createLogOutput();
-  const logger = createLogger({ ...config.log, level: () => level, write: output.write });
+  using output = createLogOutput(undefined, own && mostGatheredBesideOthers);
+  const ofAll = createLogger({ ...config.log, level: () => level, write: output.write });
+  const logger = own === undefined ? ofAll : ofAll.with({ process: own.number });
   logRuntimeWarnings(logger);
-  for (const warning of [...options.warnings, ...await unreadableFileWarnings(config)]) logger.warn(warning);
+  // of several processes the parent warns
+  const warnings = own === undefined ? [...options.warnings, ...await unreadableFileWarnings(config)] : [];
+  for (const warning of warnings) logger.warn(warning);
   if (!demo) await refuseEmptyFile(reload?.path, config);
   await requireServedPaths(config, rag);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
-  await giveUpPermissions(config, { isStdio, logger });
+  const isParent = config.processes > 1 && own === undefined;
+  if (isParent) requireSharing(config, isStdio, demo);
+  await giveUpPermissions(config, { isStdio, isParent, logger });
+  if (isParent) return await (await import("./processes/supervisor.ts")).supervise({ ...options, logger });
+  using files = createFileWatch();
+  const lookAgain = () => {
+    logger.info("SIGHUP: reading credentials, keys, certificates and the configuration again");
+    files.lookAtAll();
+  };
+  const child = own &&
+    (await import("./processes/child.ts")).joinParent(own, { onHangUp: lookAgain, logger });
   const metrics = createServerMetrics();
   await using state = await openConfiguredState(
     demo ? { ...config, state: memory, data_dir: undefined } : config,
     logger,
+    child?.channel,
   );
   await using quotas = await openQuotas(config, state, metrics, logger);
   const { address } = config.metrics;
   const { version } = options.serverInfo;
-  await using _metrics = address &&
-    await (await import("./telemetry/serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
+  await using _metrics = address && (child?.tellMetrics(metrics) ??
+    await (await import("./telemetry/serve_metrics.ts")).serveMetrics({ address, metrics, version, logger }));
   const { endpoint } = config.traces;
   // closed after the servers: it has their last calls
   await using tracer = endpoint === undefined
@@ -68,12 +84,8 @@ export async function run(options: RunOptions): Promise<void> {
       version,
       logger,
     });
-  using files = createFileWatch();
   // from the first moment on: without a listener the signal ends the process
-  using _hangUp = isStdio ? undefined : onHangUp(() => {
-    logger.info("SIGHUP: reading credentials, keys, certificates and the configuration again");
-    files.lookAtAll();
-  });
+  using _hangUp = isStdio ? undefined : onHangUp(lookAgain);
   await using databases = demo
     ? await openDemoDatabase(logger)
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
@@ -116,10 +128,12 @@ export async function run(options: RunOptions): Promise<void> {
     incidents,
     identities,
     state,
+    child,
+    onServing: () => child?.serves() ?? void tellServiceManager(config.notify_socket, logger),
     logger,
   };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
-  const ragStopped = rag ? untilStopped() : undefined;
+  const ragStopped = rag ? untilStopped(child?.stopped) : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
   await using _configuration = demo || isStdio || reload === undefined ? undefined : await watchConfig({
     config,
@@ -129,7 +143,7 @@ export async function run(options: RunOptions): Promise<void> {
     onReload: (result) => metrics.reloads.of("configuration", result).add(),
     logger,
   });
-  if (!servesTools) void tellServiceManager(config.notify_socket, logger);
+  if (!servesTools) running.onServing();
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running, ragServer) : undefined,
@@ -144,6 +158,15 @@ export async function run(options: RunOptions): Promise<void> {
 /** The demo leaves nothing behind. */
 const memory: Config["state"] = { grace: 0 };
 
+/** @throws {AppError} `invalid` where several processes have nothing to share */
+function requireSharing({ processes }: Config, isStdio: boolean, demo: boolean): void {
+  if (!isStdio && !demo) return;
+  const reason = demo
+    ? "in the demo: its database is in the memory of one"
+    : "over stdio, which leads to one: serve over HTTP, with -http";
+  throw new AppError("invalid", `Cannot serve with ${processes} processes ${reason}; set processes to 1`);
+}
+
 function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable {
   const watched = new DisposableStack();
   watched.defer(metrics.auditLines.collect(() => {
@@ -155,7 +178,7 @@ function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable 
 }
 
 async function startRag(running: Running): Promise<RunningRagServer> {
-  const { config, demo, databases, files, audit, logger } = running;
+  const { config, demo, databases, files, audit, child, logger } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
@@ -176,6 +199,8 @@ async function startRag(running: Running): Promise<RunningRagServer> {
       running.incidents.refused(peer, reason);
     },
     audit,
+    sharesPort: child !== undefined,
+    readinessOfAll: child?.readinessOfAll("rag_server"),
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,

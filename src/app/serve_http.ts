@@ -18,6 +18,8 @@ interface ServeOptions<Of extends Settings> extends Omit<FrontOptions, "checks">
   /** The configuration's section of the server, and its name. */
   readonly settings: Of;
   readonly section: "http" | "server";
+  /** As startListener() takes it. */
+  readonly sharesPort?: boolean;
   readonly checksOf: (settings: Of) => FrontChecks;
   /** Ends what still runs when a server that stops has waited long enough. */
   readonly endCalls: () => void;
@@ -37,7 +39,7 @@ export async function serveHttp<Of extends Settings>(options: ServeOptions<Of>) 
   const tls = tlsSettings.enabled ? await readTls(tlsSettings, tlsSection) : undefined;
   const listener = startListener({
     address,
-    ...defined({ tls }),
+    ...defined({ tls, sharesPort: options.sharesPort }),
     handle: createFront({ ...options, checks: () => checks }),
     logger,
   });

@@ -12,6 +12,7 @@ import type { ApplyConfig, ConfigSource } from "./config_reload.ts";
 import type { OpenDatabases } from "./open_databases.ts";
 import type { Identities, Identity } from "./open_identity.ts";
 import type { State } from "../state/state.ts";
+import type { Child } from "./processes/child.ts";
 import type { IncidentLog } from "./telemetry/incident_log.ts";
 import { formatListenAddress } from "../core/address.ts";
 
@@ -26,6 +27,8 @@ export interface RunOptions {
   readonly serverInfo: ServerInfo;
   /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
   readonly print: (line: string) => void;
+  /** The whole command line, with which further processes are started. */
+  readonly args: readonly string[];
   /** Optional: none where the configuration has no file. */
   readonly reload?: ConfigSource;
 }
@@ -47,6 +50,10 @@ export interface Running extends RunOptions {
   /** Optional: none where no server asks who is calling. */
   readonly identities: Identities | undefined;
   readonly state: State;
+  /** Optional: none where the process serves alone. */
+  readonly child: Child | undefined;
+  /** To be called once the servers answer. */
+  readonly onServing: () => void;
   readonly logger: Logger;
 }
 

@@ -3,6 +3,7 @@ import {
   databaseFlags,
   httpFlags,
   logFlags,
+  processFlags,
   ragFlags,
   type SettingFlag,
 } from "../config/schema/setting_flags.ts";
@@ -112,6 +113,7 @@ export const flagGroups: readonly FlagGroup[] = [
         help:
           "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
       },
+      ...processFlags,
       ...logFlags,
     ],
   },
@@ -268,7 +270,9 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "verify-audit",
         operation: "verify-audit",
         placeholder: "FILE",
-        help: "Check an audit trail, and print the first line that was changed, removed or inserted",
+        help:
+          "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
+          "all of their files",
       },
       {
         flag: "probe",

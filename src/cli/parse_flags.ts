@@ -35,7 +35,7 @@ export interface ParsedFlags extends ConfigFlags {
   readonly claims?: string;
   /** File with a token for `-doctor`; `-` for standard input. */
   readonly checkedTokenFile?: string;
-  /** Files and folders for `-ingest`; none for the pipeline's sources. */
+  /** Files and folders for `-ingest`, none for the pipeline's sources; further files for `-verify-audit`. */
   readonly paths: readonly string[];
   /** The name of a source of `-ingest`. */
   readonly source?: string;
@@ -107,14 +107,19 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
 
 const pipelineOperations = ["ingest", "index-pipeline", "drop-index", "evaluate"] as const;
 
-/** Flags in the order of the command line, and the paths between and after them that `-ingest` takes. */
+const takesPaths = ["ingest", "verify-audit"] as const;
+
+/** Flags in the order of the command line, and the paths between and after them that some operations take. */
 function readArguments(args: readonly string[]) {
   const given = new Map<string, GivenFlag>();
   const paths: string[] = [];
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? "";
     const match = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(argument);
-    if (match === null && given.has("ingest") && argument !== "" && !argument.startsWith("-")) {
+    if (
+      match === null && takesPaths.some((name) => given.has(name)) && argument !== "" &&
+      !argument.startsWith("-")
+    ) {
       paths.push(argument);
       continue;
     }

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Output } from "./output.ts";
-import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
+import { parseFlags, UsageError } from "./parse_flags.ts";
 
 interface Program {
   readonly name: string;
@@ -18,7 +18,7 @@ export async function runCommandLine(
   output: Output,
 ): Promise<number> {
   try {
-    return await perform(parseFlags(args), program, output) ?? 0;
+    return await perform(args, program, output) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) {
       output.warn(`${program.name}: ${error.message}`);
@@ -36,8 +36,15 @@ export async function runCommandLine(
  * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
  * Resolves with the exit code where an operation has one of its own.
  */
-async function perform(flags: ParsedFlags, program: Program, output: Output): Promise<number | void> {
+async function perform(
+  args: readonly string[],
+  program: Program,
+  output: Output,
+): Promise<number | void> {
+  const flags = parseFlags(args);
   const { print } = output;
+  // a server may need it to start others like it, see `giveUpPermissions`
+  if (flags.operation !== "run") await Deno.permissions.revoke({ name: "run" });
   switch (flags.operation) {
     case "help": {
       const { helpText } = await import("./help.ts");
@@ -54,8 +61,9 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
     }
     case "verify-audit": {
-      const { verifyAuditFile } = await import("./operations/audit_operation.ts");
-      return await verifyAuditFile({ file: flags.auditFile ?? "", json: flags.json }, print);
+      const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
+      const files = [flags.auditFile ?? "", ...flags.paths];
+      return await verifyAuditFiles({ files, json: flags.json }, print);
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");
@@ -77,7 +85,7 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
     const { demo, rag } = flags;
     const reload = path === undefined ? {} : { reload: { path, load } };
     const { run } = await import("../app/run.ts");
-    return await run({ config, warnings, rag, demo, serverInfo: program, print, ...reload });
+    return await run({ config, warnings, rag, demo, serverInfo: program, args, print, ...reload });
   }
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
   warnings.forEach(warn);

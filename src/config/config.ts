@@ -1,6 +1,12 @@
 import { resolve } from "node:path";
 import { defined } from "../core/defined.ts";
-import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
+import {
+  notifySocketFrom,
+  type OwnProcess,
+  passFileFrom,
+  type Vendors,
+  vendorsFrom,
+} from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
@@ -27,6 +33,8 @@ export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" |
   pass_file?: string;
   /** Where systemd waits to hear that the servers are ready. Optional: none where it does not. */
   notify_socket?: string;
+  /** Which of several it is. Optional: none in a process that serves its ports alone. */
+  own_process?: OwnProcess;
   vendors: Vendors;
 };
 

@@ -80,6 +80,25 @@ export function notifySocketFrom(env: Environment): string | undefined {
   return env["NOTIFY_SOCKET"] || undefined;
 }
 
+/** Which of several processes that serve one port a process is. */
+export interface OwnProcess {
+  /** From 1. */
+  readonly number: number;
+  /** How many there are. */
+  readonly of: number;
+  /** Where all of them listen: the parent has chosen where 0 was asked for. */
+  readonly ports: { readonly http: number; readonly server: number };
+}
+
+/** By it a parent tells each process which one it is, in JSON; nobody else sets it. */
+export const childVariable = "POSTERN_STARTED_BY_PARENT";
+
+/** Undefined in a process that no other of this program has started. */
+export function ownProcessFrom(env: Environment): OwnProcess | undefined {
+  const text = env[childVariable];
+  return text ? JSON.parse(text) : undefined;
+}
+
 /** Where a vendor's key is looked for, once the configuration itself has none. */
 export interface VendorKey {
   /** From the vendor's own environment variable. */

@@ -3,6 +3,7 @@ import { type Config, createConfig, serversOf } from "./config.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
 import { clampSettings, takeDeprecatedSettings } from "./deprecated_settings.ts";
+import { configOfProcess, processFaults } from "./process_share.ts";
 import { authFaults, ruleFaults, type RunContext, sourceFaults } from "./rule_faults.ts";
 import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
@@ -12,7 +13,7 @@ import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
-import { configVariable } from "./environment_variables.ts";
+import { configVariable, ownProcessFrom } from "./environment_variables.ts";
 import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 import type { YamlDocument } from "../core/yaml/yaml_document.ts";
 
@@ -37,6 +38,8 @@ export interface LoadOptions {
   /** Where `config.yaml` is looked for last; the working folder where it is absent. */
   readonly executableDir?: string;
   readonly readFile?: (path: string) => Promise<string>;
+  /** The system that the servers would run on; this one where it is absent. */
+  readonly os?: typeof Deno.build.os;
 }
 
 export interface LoadedConfig {
@@ -57,6 +60,7 @@ const noFlags: ConfigFlags = { settings: new Map(), allowInsecure: false };
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { flags = noFlags, env, cwd, executableDir = cwd, readFile = (path) => Deno.readTextFile(path) } =
     options;
+  const { os = Deno.build.os } = options;
   const file = await readConfigFile({ configPath: flags.configPath, env, cwd, executableDir, readFile });
   const read = file === undefined ? noDocument() : await readDocument(file.text);
   if (read.document === undefined) throw new ConfigError(read.faults, file?.path);
@@ -85,9 +89,11 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const found = { faults, hints, path: file?.path, warnings: [...deprecated, ...clamped, ...warnings] };
   const hasOtherFiles = !flags.rag &&
     [...flags.settings.keys()].some((name) => /^http\.auth\..*_file$/.test(name));
-  const context = { allowInsecure: flags.allowInsecure, rag: flags.rag ?? false, hasOtherFiles };
+  const context = { allowInsecure: flags.allowInsecure, rag: flags.rag ?? false, hasOtherFiles, os };
   const parsed = validate(tree, { document, origins, folder }, found, context);
-  const config = createConfig(parsed, tree, folder, env);
+  const whole = createConfig(parsed, tree, folder, env);
+  const own = ownProcessFrom(env);
+  const config = own === undefined ? whole : configOfProcess(whole, own);
   const ofSources = sourceFaults(config.pipelines, locator(document, origins));
   if (ofSources.length > 0) throw new ConfigError(inFileOrder(ofSources), file?.path, found.warnings);
   return {
@@ -141,7 +147,10 @@ function validate(
     ...file.faults,
     ...schemaFaults(result.error?.issues ?? [], tree, locate),
     ...(result.success
-      ? authFaults({ ...result.data, ...serversOf(result.data, tree, folder) }, context, locate)
+      ? [
+        ...authFaults({ ...result.data, ...serversOf(result.data, tree, folder) }, context, locate),
+        ...processFaults(result.data, context.os, locate),
+      ]
       : []),
     ...ruleFaults(tree, context, locate),
   ];

@@ -1,6 +1,6 @@
 export type { Config, DatabaseConfig } from "./config.ts";
-export type { VendorKey, Vendors } from "./environment_variables.ts";
-export { configVariable } from "./environment_variables.ts";
+export type { OwnProcess, VendorKey, Vendors } from "./environment_variables.ts";
+export { childVariable, configVariable } from "./environment_variables.ts";
 export type { Fault } from "./fault.ts";
 export { ConfigError, faultText } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";

@@ -5,6 +5,9 @@ import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 
+/** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
+const defaultPoolMaxConns = 10;
+
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
 
@@ -59,6 +62,7 @@ export interface PipelineConfig extends RowSecurity {
   /** Usernames, and `group:NAME`; empty: everyone. */
   readonly available_to_users: readonly string[];
   readonly database: Omit<Parsed["database"], "host" | "port" | "hosts"> & {
+    readonly pool_max_conns: number;
     readonly hosts: readonly { readonly host: string; readonly port: number }[];
   };
   readonly tables: Parsed["tables"];
@@ -95,6 +99,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     database: {
       ...(hosts === undefined ? {} : { target_session_attrs: "prefer-standby" as const }),
       ...database,
+      pool_max_conns: database.pool_max_conns ?? defaultPoolMaxConns,
       hosts: hosts ?? [{ host, port }],
     },
     ...rowSecurity(pipeline, config),

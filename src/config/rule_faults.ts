@@ -18,6 +18,7 @@ export interface RunContext {
   readonly rag: boolean;
   /** `-token-file` or `-user-file` lead an administrator's operation to other files than a server's. */
   readonly hasOtherFiles: boolean;
+  readonly os: typeof Deno.build.os;
 }
 
 type Report = (path: SettingPath, message: string) => void;

@@ -107,12 +107,17 @@ export interface LogOutput extends Disposable {
 const longestWaitMs = 100;
 /** UTF-16 units. */
 const mostGathered = 16 * 1024;
+/** As bytes, what a pipe takes as a whole where several processes write to it: PIPE_BUF. */
+export const mostGatheredBesideOthers = 4_096;
 
 /**
  * Writes lines in the order in which it got them. What waits is written too where an error that nobody caught, or a call of
  * `Deno.exit`, ends the process.
  */
-export function createLogOutput(write: (lines: string) => void = writeToStderr): LogOutput {
+export function createLogOutput(
+  write: (lines: string) => void = writeToStderr,
+  most: number = mostGathered,
+): LogOutput {
   let gathered = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -131,8 +136,9 @@ export function createLogOutput(write: (lines: string) => void = writeToStderr):
       write(line);
     },
     gather(line) {
+      if (gathered.length + line.length > most) flush();
       gathered += line;
-      if (gathered.length >= mostGathered) flush();
+      if (gathered.length >= most) flush();
       else if (timer === undefined) {
         timer = setTimeout(flush, longestWaitMs);
         // the timer alone does not keep the process alive

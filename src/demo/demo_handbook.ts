@@ -121,7 +121,7 @@ export const demoPipeline: PipelineConfig = {
   available_to_users: [],
   role_from_user: false,
   session_settings: {},
-  database: { database: "shop", hosts: [] },
+  database: { database: "shop", hosts: [], pool_max_conns: 10 },
   tables: [{
     table: "handbook_pages",
     text_column: "content",

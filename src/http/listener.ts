@@ -35,6 +35,8 @@ export interface RouteBindings {
 export interface ListenerOptions {
   readonly address: ListenAddress;
   readonly tls?: TlsPair;
+  /** Optional: whether other processes listen on the same port, and the system shares the connections out. */
+  readonly sharesPort?: boolean;
   /**
    * HEAD comes as GET: of the reply to it the runtime sends
    * the headers, the body's length among them (RFC 9110, section 9.3.2).
@@ -51,18 +53,36 @@ export const stopGraceMs = 10_000;
 /** How long what was cut off may take to end. */
 const cutOffMs = 1_000;
 
+/** How long a server may take to stop, in milliseconds. */
+export const stopWithinMs = stopGraceMs + cutOffMs;
+
+/**
+ * The address with a port that is free now, the system's choice for port 0.
+ * @throws AppError as startListener
+ */
+export function freeAddress(address: ListenAddress): ListenAddress {
+  try {
+    // without `reusePort`: the system would let two servers share a port that both say may be shared
+    using listener = Deno.listen(socketOptions(address));
+    return { host: address.host, port: addressOf(listener).port };
+  } catch (cause) {
+    throw cannotListen(address, cause);
+  }
+}
+
 /**
  * Serves HTTP, with TLS HTTPS, and bounds its connections (`open_connections`).
  *
  * @throws AppError `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit
  */
 export function startListener(options: ListenerOptions) {
-  const { address, tls, handle, announcement = "listening on", logger } = options;
+  const { address, tls, sharesPort = false, handle, announcement = "listening on", logger } = options;
   const nameRequest = createRequestIds();
 
   const server = openServer({
     address,
     tls,
+    sharesPort,
     async answer(request, peer) {
       const { method } = request;
       const requestId = nameRequest(request);
@@ -136,6 +156,7 @@ const longestRetirementMs = 2_000;
 
 interface HttpServerOptions extends Pick<ListenerOptions, "address" | "logger"> {
   readonly tls: TlsPair | undefined;
+  readonly sharesPort: boolean;
   readonly answer: (request: Request, peer: string) => Promise<Response>;
   readonly onError: (error: unknown) => Response;
 }
@@ -164,14 +185,18 @@ function openServer(options: HttpServerOptions): HttpServer {
       ? openRuntimesServer(options)
       : serveOverConnections(serveConnection, options);
   } catch (cause) {
-    const inUse = cause instanceof Deno.errors.AddrInUse;
-    const reason = inUse ? "the address is in use" : (cause as Error).message;
-    throw new AppError(
-      inUse ? "unavailable" : "invalid",
-      `Cannot listen on ${formatListenAddress(address)}: ${reason}`,
-      { cause },
-    );
+    throw cause instanceof AppError ? cause : cannotListen(address, cause);
   }
+}
+
+function cannotListen(address: ListenAddress, cause: unknown): AppError {
+  const inUse = cause instanceof Deno.errors.AddrInUse;
+  const reason = inUse ? "the address is in use" : (cause as Error).message;
+  return new AppError(
+    inUse ? "unavailable" : "invalid",
+    `Cannot listen on ${formatListenAddress(address)}: ${reason}`,
+    { cause },
+  );
 }
 
 /**
@@ -180,18 +205,18 @@ function openServer(options: HttpServerOptions): HttpServer {
  * connection. A new listener opens beside the old one before that closes (SO_REUSEPORT).
  */
 function serveOverConnections(serve: ServeConnection, options: HttpServerOptions): HttpServer {
-  const { address, answer, onError, logger } = options;
+  const { address, sharesPort, answer, onError, logger } = options;
   const open = createOpenConnections({ logger });
   const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
   let isShut = false;
-  // the system would let two servers share a port that both say may be shared
-  if (options.tls !== undefined && address.port !== 0) Deno.listen(socketOptions(address)).close();
+  // the one that replaces it shares the port with it
+  if (options.tls !== undefined && !sharesPort && address.port !== 0) freeAddress(address);
   let current = openListener(address, options.tls);
   const addr = addressOf(current.listener);
 
   function openListener(address: ListenAddress, tls: TlsPair | undefined): OpenListener {
     const opened: OpenListener = {
-      listener: listen(address, tls),
+      listener: listen(address, tls, sharesPort),
       accepted: 0,
       isRetiring: false,
       isClosed: false,
@@ -336,8 +361,9 @@ async function isHere(accepted: Promise<unknown>): Promise<boolean> {
 function listen(
   address: ListenAddress,
   tls: TlsPair | undefined,
+  sharesPort: boolean,
 ): Deno.Listener<Deno.TcpConn | Deno.TlsConn> {
-  if (tls === undefined) return Deno.listen(socketOptions(address));
+  if (tls === undefined) return Deno.listen({ ...socketOptions(address), reusePort: sharesPort });
   const options = {
     ...socketOptions(address),
     reusePort: true,
@@ -384,9 +410,11 @@ function isServeConnection(value: unknown): value is ServeConnection {
   return typeof value === "function";
 }
 
-function openRuntimesServer({ address, tls, answer, onError }: HttpServerOptions): HttpServer {
+function openRuntimesServer(
+  { address, tls, sharesPort, answer, onError }: HttpServerOptions,
+): HttpServer {
   const server = Deno.serve(
-    { ...socketOptions(address), ...tls, onListen: () => {}, onError },
+    { ...socketOptions(address), ...tls, reusePort: sharesPort, onListen: () => {}, onError },
     (request, info) => answer(request, info.remoteAddr.hostname),
   );
   return {

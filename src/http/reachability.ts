@@ -5,8 +5,19 @@ export interface Pingable {
   ping(signal: AbortSignal): Promise<void>;
 }
 
+/** `degraded`: a part cannot be reached; `unavailable`: nothing that callers want can be. */
+export type Readiness = "ready" | "degraded" | "unavailable";
+
+/** From how a process is: how all are that serve the same port. It also tells the others how this one is. */
+export type ReadinessOfAll = (own: () => Promise<Readiness>) => () => Promise<Readiness>;
+
+/** The worst of several. */
+export function worstOf(several: readonly Readiness[]): Readiness {
+  return (["unavailable", "degraded"] as const).find((status) => several.includes(status)) ?? "ready";
+}
+
 /** A probe's caller waits no longer: Kubernetes gives up after a second. What then is still asked is told next time. */
-const answerWithinMs = 800;
+export const answerWithinMs = 800;
 const giveUpMs = 5_000;
 /** How long a database's answer is given to everybody who asks. */
 export const databaseFreshMs = 1_000;

@@ -109,14 +109,21 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   const toForget = new Map<string, Set<string>>();
   const knownIds = new Map<string, Map<string, number>>();
   let seen = 0;
-  let heardAt = -Infinity;
+  let hasAnswered = false;
+  /** When all was known that others had changed. */
+  let learntAt = -Infinity;
   let hasFailed = false;
   let isClosed = false;
   let catching: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let sweptAt = -Infinity;
 
-  const read = (statements: readonly Statement[]) => engine.run(statements, { onlyReads: true });
+  async function run(statements: readonly Statement[], options?: RunOptions) {
+    const rows = await engine.run(statements, options);
+    hasAnswered = true;
+    return rows;
+  }
+  const read = (statements: readonly Statement[]) => run(statements, { onlyReads: true });
 
   /** The ids of a kind that are known here, and when each expires. */
   function known(kind: string): Map<string, number> {
@@ -149,7 +156,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
           WHERE version > ${since} AND kind IN (${[...kinds, ...endListeners.keys()]})
           ORDER BY version LIMIT ${mostRows}`,
       ]);
-      heardAt = performance.now();
+      learntAt = performance.now();
       const rows = [...changed, ...ended].toSorted((one, other) => versionOf(one) - versionOf(other));
       // where there is more, all of a version is read again with what follows
       const cuts = [changed, ended].filter(({ length }) => length === mostRows);
@@ -181,8 +188,8 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
 
   async function learn(): Promise<void> {
     // changes are remembered for some time alone
-    const isOutdated = performance.now() - heardAt > endedKeptMs / 2;
-    const isFirst = heardAt === -Infinity;
+    const isOutdated = performance.now() - learntAt > endedKeptMs / 2;
+    const isFirst = learntAt === -Infinity;
     if (isOutdated) {
       // first, since what is read whole may be older than what changed
       seen = await versionNow();
@@ -240,7 +247,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   }
 
   async function change(statements: readonly Statement[], options?: RunOptions) {
-    const [, ...rows] = await engine.run([tick, ...statements], options);
+    const [, ...rows] = await run([tick, ...statements], options);
     for (const { kind, id, ...others } of rows.flat()) {
       // what `endStatements` ended; other processes learn of it when they look
       if (kind !== undefined && Object.keys(others).length === 0) tellEnded(String(kind), String(id));
@@ -318,9 +325,9 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
       endListeners.set(kind, [...endListeners.get(kind) ?? [], listener]);
     },
     catchUp,
-    hasAnswered: () => heardAt !== -Infinity,
+    hasAnswered: () => hasAnswered,
     requireCurrent() {
-      if (!isShared || performance.now() - heardAt <= graceMs) return;
+      if (!isShared || performance.now() - learntAt <= graceMs) return;
       throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });
     },
     read,

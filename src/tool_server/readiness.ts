@@ -1,5 +1,11 @@
 import type { Principal } from "../core/principal.ts";
-import { createReachability, databaseFreshMs, type Pingable } from "../http/reachability.ts";
+import {
+  createReachability,
+  databaseFreshMs,
+  type Pingable,
+  type Readiness,
+  type ReadinessOfAll,
+} from "../http/reachability.ts";
 import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
 
 interface Named extends Pingable {
@@ -15,6 +21,8 @@ export interface ReadinessOptions {
   readonly identityProvider?: Named | undefined;
   /** What servers share, whether it answers and whether it ever has. Optional: none where they share nothing. */
   readonly state?: (Pingable & { readonly hasAnswered: () => boolean }) | undefined;
+  /** Optional: none where the process serves alone. */
+  readonly readinessOfAll?: ReadinessOfAll | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -23,9 +31,9 @@ export interface ReadinessOptions {
 export interface ReadyReply {
   /**
    * `degraded`: something cannot be reached, but not every database; `unavailable`: no configured database can be, or the
-   * server still waits for what it shares with others.
+   * server still waits for what it shares with others. Of several processes, that of the worst.
    */
-  readonly status: "ready" | "degraded" | "unavailable";
+  readonly status: Readiness;
   /** In the configuration's order. */
   readonly databases: readonly SubjectState[];
   readonly providers: readonly SubjectState[];
@@ -49,11 +57,11 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, identityProvider, state, now }: ReadinessOptions,
+  { databases, providers, identityProvider, state, readinessOfAll, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
-  return async (principal) => {
+  async function own(principal: Principal | undefined): Promise<ReadyReply> {
     const asked = databases();
     const [ofDatabases, ofProviders, [ofIssuer], [ofState]] = await Promise.all([
       reachability.of(asked.map(({ database }) => database), databaseFreshMs),
@@ -81,7 +89,13 @@ export function createReadiness(
       ...(state !== undefined && { state: stateOf(ofState) }),
     };
     return { status: state?.hasAnswered() === false ? "unavailable" : statusOf(reply), ...reply };
-  };
+  }
+
+  const statusOfAll = readinessOfAll?.(async () => (await own(undefined)).status);
+  return async (principal) => ({
+    ...await own(principal),
+    ...(statusOfAll && { status: await statusOfAll() }),
+  });
 }
 
 function stateOf(reachable: boolean | undefined): SubjectState {

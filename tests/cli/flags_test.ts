@@ -56,6 +56,7 @@ Deno.test("the flags are these", () => {
     "overwrite",
     "password",
     "probe",
+    "processes",
     "qrels",
     "queries",
     "rag",

@@ -17,11 +17,13 @@ import { createResourceRegistry } from "../../src/tool_server/resources/resource
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 import { errorResult, type Tool, type ToolRun } from "../../src/tool_server/tools/tool.ts";
 import { mcpOptions, plainTool } from "../support/mcp_endpoint.ts";
+import { memoryState } from "../support/state.ts";
 import { createForeignServer, isForeign } from "./foreign_parts.ts";
 
 /** The tool server's endpoint over HTTP, with the tools, resources and prompts that the conformance suite asks for. */
 export function startConformanceServer() {
   const changes = createChanges();
+  const state = memoryState();
   const options = {
     ...mcpOptions({
       changes,
@@ -30,7 +32,7 @@ export function startConformanceServer() {
       prompts: createPromptRegistry(() => prompts),
     }),
     // every call that may become a task does
-    tasks: createTasks({ waitMs: 0 }),
+    tasks: createTasks({ state, waitMs: 0 }),
     logger: silentLogger,
   };
   const bodyTimeout = createSharedDeadline(10_000);
@@ -73,6 +75,8 @@ export function startConformanceServer() {
       await Promise.all([streamableHttp.close(), foreign.close()]);
       bodyTimeout.close();
       await server.shutdown();
+      await options.tasks[Symbol.asyncDispose]();
+      await state[Symbol.asyncDispose]();
     },
   };
 }

@@ -126,6 +126,7 @@ testWithPostgres("a database that does not answer is waited for", async () => {
   await proxy.start();
   await waitUntil("the state is known", () => known.length > 0);
   assert.deepEqual(known, [2]);
+  await state.catchUp();
   state.requireCurrent();
   assert.equal(lines.filter((line) => line.includes("Cannot reach the state")).length, 1, lines.join("\n"));
   assert.equal(lines.filter((line) => line.includes("answers again")).length, 1, lines.join("\n"));

@@ -166,9 +166,6 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
   };
 }
 
-/** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
-const defaultPoolMaxConns = 10;
-
 /** What the adapter needs to know of a pipeline's database. */
 function pipelineDatabaseOptions(
   pipeline: PipelineConfig,
@@ -185,7 +182,7 @@ function pipelineDatabaseOptions(
     sslMode: database.sslmode ?? "prefer",
     ...defined({ sslRootCertFile: root, sslCertFile: cert, sslKeyFile: key }),
     targetSessionAttrs: database.target_session_attrs ?? "any",
-    poolMaxConns: database.pool_max_conns ?? defaultPoolMaxConns,
+    poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: 30 * 60_000,
     pooler: database.pooler ?? "none",
     connectTimeoutMs: 10_000,

@@ -52,6 +52,10 @@ interface RagServerOptions {
   /** Told of each request whose headers do not tell who asks. */
   readonly onIdentityRefused?: RagRoutesOptions["onIdentityRefused"];
   readonly audit?: AuditTrail | undefined;
+  /** As startListener() takes it. */
+  readonly sharesPort?: boolean;
+  /** Optional: none where the process serves alone. */
+  readonly readinessOfAll?: RagRoutesOptions["readinessOfAll"];
   readonly files: FileWatch;
   readonly version: string;
   /** Optional; omit to disable counting. */
@@ -135,6 +139,8 @@ async function serve(
     identity,
     onIdentityRefused,
     audit,
+    sharesPort = false,
+    readinessOfAll,
     version,
     files,
     metrics,
@@ -157,6 +163,7 @@ async function serve(
   const serving = await serveHttp({
     settings: server,
     section: "server",
+    sharesPort,
     served: createRagRoutes({
       authentication: identity?.authentication,
       forwardedIdentity: claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined,
@@ -166,6 +173,7 @@ async function serve(
           { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
       },
       pipelines,
+      readinessOfAll,
       calls,
       isWaiting: () => state?.isShared === true && !state.hasAnswered(),
       requestTimeoutMs: server.request_timeout,

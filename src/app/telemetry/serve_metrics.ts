@@ -6,6 +6,7 @@ import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { createHostCheck } from "../../http/host_and_origin.ts";
 import { startListener } from "../../http/listener.ts";
 import type { MetricFamily } from "../../core/metrics/metric_family.ts";
+import type { GatheredMetrics } from "./gather_metrics.ts";
 import { createMetricsText } from "../../http/metrics_text.ts";
 
 const graceMs = 1_000;
@@ -15,16 +16,21 @@ const graceMs = 1_000;
  *
  * @throws {AppError} naming `metrics.address`: `unavailable` where the address is taken, `invalid` where it cannot be one
  */
-export async function serveMetrics({ address, metrics, version, logger }: {
+export async function serveMetrics({ address, metrics, version, gathered, logger }: {
   readonly address: ListenAddress;
   readonly metrics: ServerMetrics;
   readonly version: string;
+  /** Of several processes together. Optional: none where the process serves alone. */
+  readonly gathered?: GatheredMetrics;
   readonly logger: Logger;
 }): Promise<AsyncDisposable> {
-  const page = await createMetricsPage(metrics.families);
+  const page = await createMetricsPage(gathered?.families ?? metrics.families, gathered?.gather);
   const hostIsAllowed = createHostCheck({ address, allowedHosts: [] });
   const listener = listen();
-  const watched = watchProcess(metrics, version);
+  const startedAt = (Date.now() - performance.now()) / 1_000;
+  metrics.startTime.collect(() => [{ labels: [], value: startedAt }]);
+  metrics.buildInfo.collect(() => [{ labels: [version, Deno.version.deno, Deno.version.v8], value: 1 }]);
+  const watched = watchProcess(metrics, gathered === undefined ? "" : "parent");
   if (!isLoopback(address.host)) {
     logger.warn(
       "metrics.address can be reached from other machines: whoever reaches it reads the names of databases, pipelines " +
@@ -62,6 +68,7 @@ const path = "/metrics";
 /** Serves metrics in Prometheus's text format, as they are at each request. */
 async function createMetricsPage(
   families: readonly MetricFamily[],
+  gather = () => Promise.resolve(),
 ): Promise<{ answer(request: Request): Promise<Response> }> {
   const text = await createMetricsText(families);
   return {
@@ -70,6 +77,7 @@ async function createMetricsPage(
       if (request.method !== "GET") {
         return new Response("Method Not Allowed\n", { status: 405, headers: { allow: "GET, HEAD" } });
       }
+      await gather();
       return new Response(await text.write(), { headers: { "content-type": text.contentType } });
     },
   };
@@ -79,21 +87,20 @@ async function createMetricsPage(
 const lookEveryMs = 200;
 
 /**
- * Has the metrics tell of the process: its memory, its CPU time, what it was built from, and from now on, until it is
- * disposed of, how late its event loop is.
+ * Has the metrics tell of the process: its memory, its CPU time, and from now on, until it is disposed of, how late its event
+ * loop is.
+ *
+ * @param name tells several apart; empty for one alone
  */
-function watchProcess(metrics: ServerMetrics, version: string): Disposable {
-  const startedAt = (Date.now() - performance.now()) / 1_000;
-  metrics.startTime.collect(() => [{ labels: [], value: startedAt }]);
-  metrics.buildInfo.collect(() => [{ labels: [version, Deno.version.deno, Deno.version.v8], value: 1 }]);
-  metrics.cpu.collect(() => [{ labels: [], value: cpuSeconds() }]);
-  metrics.residentMemory.collect(() => [{ labels: [], value: Deno.memoryUsage().rss }]);
+export function watchProcess(metrics: ServerMetrics, name: string): Disposable {
+  metrics.cpu.collect(() => [{ labels: [name], value: cpuSeconds() }]);
+  metrics.residentMemory.collect(() => [{ labels: [name], value: Deno.memoryUsage().rss }]);
   metrics.memory.collect(() => {
     const { heapUsed, heapTotal, external } = Deno.memoryUsage();
     return [
-      { labels: ["used"], value: heapUsed },
-      { labels: ["total"], value: heapTotal },
-      { labels: ["external"], value: external },
+      { labels: ["used", name], value: heapUsed },
+      { labels: ["total", name], value: heapTotal },
+      { labels: ["external", name], value: external },
     ];
   });
   let dueAt = performance.now() + lookEveryMs;

@@ -4,7 +4,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import { changedDatabases, type OpenDatabase, waitBoundsOf } from "../open_databases.ts";
 import type { Identity } from "../open_identity.ts";
-import { tellServiceManager, untilStopped } from "../process_signals.ts";
+import { onHangUp, untilStopped } from "../processes/process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createHistory } from "../../tool_server/questions/history.ts";
@@ -194,12 +194,15 @@ interface Serving extends Running {
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const { config: { http }, identity, toolServer, state, files, metrics, access, tracer, logger } = serving;
+  const { config: { http }, identity, toolServer, state, files, metrics, access, tracer, child, logger } =
+    serving;
   const { serveToolServer } = await import("./serve_tool_server.ts");
   // before it listens: without a listener, a signal that comes right then ends the process at once
-  const stopped = untilStopped();
+  const stopped = untilStopped(child?.stopped);
   await using server = await serveToolServer({
     http,
+    sharesPort: child !== undefined,
+    readinessOfAll: child?.readinessOfAll("tool_server"),
     toolServer,
     state,
     files,
@@ -214,7 +217,7 @@ async function runHttp(serving: Serving): Promise<void> {
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
   // the RAG server answers before this one is started
-  void tellServiceManager(serving.config.notify_socket, logger);
+  serving.onServing();
   await stopped;
 }
 
@@ -240,7 +243,7 @@ async function runDemo(serving: Serving): Promise<void> {
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
-  void tellServiceManager(config.notify_socket, logger);
+  serving.onServing();
   await stopped;
 }
 
@@ -256,8 +259,11 @@ async function authenticatorOfOneToken(): Promise<{ token: string; authenticator
 async function runStdio({ toolServer, logger }: Serving): Promise<void> {
   const { serveStdio } = await import("../../tool_server/mcp/stdio.ts");
   const stdio = serveStdio({ ...toolServer, logger });
+  const hungUp = Promise.withResolvers<void>();
+  // nobody is left where the terminal is gone
+  using _hangUp = onHangUp(hungUp.resolve);
   try {
-    await untilStopped(stdio.closed);
+    await untilStopped(Promise.race([stdio.closed, hungUp.promise]));
   } finally {
     await stdio.close();
   }

@@ -25,6 +25,10 @@ import type { ToolServer } from "./tool_server.ts";
 
 interface ServeToolServerOptions {
   readonly http: Config["http"];
+  /** As startListener() takes it. */
+  readonly sharesPort?: boolean;
+  /** Optional: none where the process serves alone. */
+  readonly readinessOfAll?: ReadinessOptions["readinessOfAll"];
   readonly toolServer: ToolServer;
   readonly authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
@@ -62,6 +66,7 @@ export async function serveToolServer(
       providers: toolServer.providers,
       identityProvider: options.identityProvider,
       state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
+      readinessOfAll: options.readinessOfAll,
     }),
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,

@@ -1,34 +1,69 @@
 import { headPathOf } from "../../audit/line_chain.ts";
 import { verifyAudit } from "../../audit/verify_audit.ts";
 import { AppError } from "../../core/app_error.ts";
+import { fileOfProcess, mostProcesses, processOfFile } from "../../core/files/file_of_process.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
 
 /**
- * Says whether an audit trail is as it was written.
+ * Says whether audit trails are as they were written, and of those of several processes which were not given.
  *
- * @returns the program's exit code: 0 for a trail that is whole, 3 where nobody can tell whether lines are missing at its
- * end; with `json`, 1 where a line is not as it was written
+ * @returns the program's exit code: 0 for trails that are whole, 3 where nobody can tell whether lines are missing at the end
+ * of one; with `json`, 1 where a line is not as it was written or a trail is missing
  * @throws AppError as verifyAudit; `conflict`, naming the first line that is not as it was written, without `json`
  */
-export async function verifyAuditFile(
-  { file, json }: { readonly file: string; readonly json: boolean },
+export async function verifyAuditFiles(
+  { files, json }: { readonly files: readonly string[]; readonly json: boolean },
   print: Print,
 ): Promise<number> {
+  const trails = await Array.fromAsync(files, resultOf);
+  const missing = files.length === 1 ? [] : await missingTrails(files);
+  const faults = [
+    ...trails.flatMap(({ fault }) => fault === undefined ? [] : [`Cannot vouch for ${fault}`]),
+    ...missing.map((file) => `Cannot vouch for all processes: ${file} is missing`),
+  ];
+  if (json) {
+    const results = trails.map(({ asJson }, at) => ({ file: files[at], ...asJson }));
+    print(jsonText(files.length === 1 ? trails[0]?.asJson : { files: results, missing }));
+  } else {
+    for (const { text } of trails) if (text !== undefined) print(text);
+    if (faults.length > 0) throw new AppError("conflict", faults.join("\n"));
+  }
+  if (faults.length > 0) return 1;
+  return trails.every(({ asJson }) => asJson.result === "whole") ? 0 : 3;
+}
+
+async function resultOf(
+  file: string,
+): Promise<{ asJson: { result: string }; text?: string; fault?: string }> {
   const verified = await verifyAudit(file);
   if (!verified.ok) {
     const { line, reason } = verified;
-    if (!json) throw new AppError("conflict", `Cannot vouch for ${file}: line ${line}: ${reason}`);
-    print(jsonText({ result: "broken", line, reason }));
-    return 1;
+    const asJson = { result: "broken", line, reason };
+    return { asJson, fault: `${file}: line ${line}: ${reason}` };
   }
   const { lines, endChecked } = verified;
-  if (json) print(jsonText({ result: endChecked ? "whole" : "end_unknown", lines }));
-  else if (endChecked) print(`${visible(file)} is whole: ${counted(lines, "line")}`);
-  else {
-    print(
-      `${visible(file)}: ${counted(lines, "line")}, each of which follows from the one before; without ` +
-        `${visible(headPathOf(file))} nobody can tell whether lines are missing at the end`,
-    );
+  const asJson = { result: endChecked ? "whole" : "end_unknown", lines };
+  if (endChecked) return { asJson, text: `${visible(file)} is whole: ${counted(lines, "line")}` };
+  const text =
+    `${visible(file)}: ${counted(lines, "line")}, each of which follows from the one before; without ` +
+    `${visible(headPathOf(file))} nobody can tell whether lines are missing at the end`;
+  return { asJson, text };
+}
+
+/** Trails of several processes that belong to some that were given: those with lower numbers, and those beside them. */
+async function missingTrails(files: readonly string[]): Promise<string[]> {
+  const last = new Map<string, number>();
+  for (const { first, number } of files.map(processOfFile)) {
+    last.set(first, Math.max(number, last.get(first) ?? 1));
   }
-  return endChecked ? 0 : 3;
+  const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
+  const missing: string[] = [];
+  for (const [first, highest] of last) {
+    for (let number = 1; number <= mostProcesses; number++) {
+      const file = fileOfProcess(first, number);
+      if (files.includes(file)) continue;
+      if (number < highest || await isThere(file) || await isThere(headPathOf(file))) missing.push(file);
+    }
+  }
+  return missing;
 }

@@ -13,6 +13,7 @@ import {
   integer,
   list,
   origin,
+  processCount,
   section,
   size,
   text,
@@ -126,6 +127,9 @@ const traces = section({
 /** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */
 export const configSchema = section({
   http: http.prefault({}),
+  processes: processCount().prefault(1).describe(
+    "Processes that share the servers' ports and all bounds, from 1 to 64; auto: one for each processor; more than 1 needs Linux",
+  ),
   databases: databases.prefault([]),
   max_connections: integer(1, 100_000).prefault(100)
     .describe("Most connections to all databases together; at the limit the one that is idle longest closes"),

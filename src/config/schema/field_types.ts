@@ -1,5 +1,6 @@
 import { isLoopback, parseAddressBlock, parseListenAddress } from "../../core/address.ts";
 import { z } from "zod";
+import { mostProcesses } from "../../core/files/file_of_process.ts";
 import { parseDuration } from "../../core/text/units.ts";
 
 /**
@@ -64,6 +65,17 @@ export const timeout = () => {
   return z.union([z.int().nonnegative(), z.string()], { error }).transform((value, context) => {
     const ms = parseDuration(typeof value === "number" || /^\d+$/.test(value) ? `${value}s` : value);
     if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
+/** How many processes serve; `auto` is one for each processor. */
+export const processCount = () => {
+  const error = `expected a whole number from 1 to ${mostProcesses}, or auto`;
+  return z.union([z.int(), z.string()], { error }).transform((value, context) => {
+    const count = value === "auto" ? Math.min(navigator.hardwareConcurrency, mostProcesses) : Number(value);
+    if (/^(?:auto|\d+)$/.test(String(value)) && count >= 1 && count <= mostProcesses) return count;
     context.addIssue({ code: "custom", message: error });
     return z.NEVER;
   });

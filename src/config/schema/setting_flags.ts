@@ -56,6 +56,10 @@ export const databaseFlags: readonly SettingFlag[] = [
   { flag: "db-target-session-attrs", setting: "databases[0].target_session_attrs", placeholder: "KIND" },
 ];
 
+export const processFlags: readonly SettingFlag[] = [
+  { flag: "processes", setting: "processes", placeholder: "NUMBER" },
+];
+
 export const logFlags: readonly SettingFlag[] = [
   { flag: "log-level", setting: "log.level", placeholder: "LEVEL" },
   { flag: "log-format", setting: "log.format", placeholder: "FORMAT" },

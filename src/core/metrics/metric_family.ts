@@ -18,6 +18,8 @@ interface Described {
   /** One sentence, for people. */
   readonly help: string;
   readonly labels: readonly string[];
+  /** Of several processes whose values are not to be added up, since each tells of all: which one counts. */
+  readonly ofSeveral?: "largest";
 }
 
 /** All values of one name. */
@@ -98,11 +100,18 @@ function createChildren<Child>(create: () => Child) {
   };
 }
 
-function added(samples: readonly Sample[]): readonly Sample[] {
-  const byLabels = new Map<string, Sample>();
-  for (const { labels, value } of samples) {
-    const key = JSON.stringify(labels);
-    byLabels.set(key, { labels, value: value + (byLabels.get(key)?.value ?? 0) });
+const added = (samples: readonly Sample[]) => merged(samples, (one, other) => one + other);
+
+/** One sample in place of all that have the same labels. */
+export function merged<Value>(
+  samples: readonly Sample<Value>[],
+  merge: (one: Value, other: Value) => Value,
+): readonly Sample<Value>[] {
+  const byLabels = new Map<string, Sample<Value>>();
+  for (const sample of samples) {
+    const key = JSON.stringify(sample.labels);
+    const known = byLabels.get(key);
+    byLabels.set(key, known ? { ...known, value: merge(known.value, sample.value) } : sample);
   }
   return [...byLabels.values()];
 }

@@ -161,6 +161,7 @@ export function createServerMetrics() {
       name: "postern_sessions",
       help: "Sessions of users who are logged in.",
       labels: [],
+      ofSeveral: "largest",
     }),
     oauthEvents: createCounters({
       name: "postern_oauth_events_total",
@@ -173,6 +174,7 @@ export function createServerMetrics() {
       name: "postern_oauth_grants",
       help: "Grants that the built-in authorization server gave and that have not ended.",
       labels: [],
+      ofSeveral: "largest",
     }),
     auditLines: createGauges({
       name: "postern_audit_lines_total",
@@ -240,17 +242,17 @@ export function createServerMetrics() {
     memory: createGauges({
       name: "postern_heap_bytes",
       help: "Memory of the JavaScript heap on the main thread.",
-      labels: ["kind"],
+      labels: ["kind", "process"],
     }),
     residentMemory: createGauges({
       name: "process_resident_memory_bytes",
       help: "Memory that the process holds.",
-      labels: [],
+      labels: ["process"],
     }),
     cpu: createGauges({
       name: "process_cpu_seconds_total",
       help: "CPU time of the process on all of its threads.",
-      labels: [],
+      labels: ["process"],
       type: "counter",
     }),
     startTime: createGauges({

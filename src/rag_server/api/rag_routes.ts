@@ -6,7 +6,12 @@ import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import { pathOf } from "../../http/count_requests.ts";
 import type { RouteBindings } from "../../http/listener.ts";
-import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
+import {
+  createReachability,
+  databaseFreshMs,
+  type Readiness,
+  type ReadinessOfAll,
+} from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
@@ -49,6 +54,8 @@ export interface RagRoutesOptions {
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   /** Optional: whether the server still waits for what it shares with others. */
   readonly isWaiting?: () => boolean;
+  /** Optional: none where the process serves alone. */
+  readonly readinessOfAll?: ReadinessOfAll | undefined;
   readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
@@ -112,10 +119,13 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
-  async function answerReady(): Promise<Response> {
-    const status = options.isWaiting?.()
+  const own = async (): Promise<Readiness> =>
+    options.isWaiting?.()
       ? "unavailable"
       : readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
+  const readiness = options.readinessOfAll?.(own) ?? own;
+  async function answerReady(): Promise<Response> {
+    const status = await readiness();
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
   }
 

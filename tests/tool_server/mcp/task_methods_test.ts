@@ -6,6 +6,7 @@ import { createTasks } from "../../../src/tool_server/mcp/tasks.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { assertHas } from "../../support/assert_has.ts";
 import { plainTool, serveMcp } from "../../support/mcp_endpoint.ts";
+import { memoryState } from "../../support/state.ts";
 import { connectTaskClient } from "../../support/task_client.ts";
 
 /** A server with a tool that takes until it is let go, or cancelled. */
@@ -22,7 +23,8 @@ function serveSlowTool() {
   const registry = createRegistry({
     tools: [{ ...plainTool("slow", run), mayBecomeTask: true }, plainTool("plain", run)],
   });
-  const tasks = createTasks({ waitMs: 30 });
+  const state = memoryState();
+  const tasks = createTasks({ state, waitMs: 30 });
   const { calls, lines } = recordCalls();
   const served = serveMcp({ registry, tasks, calls });
   return {
@@ -34,6 +36,7 @@ function serveSlowTool() {
       resolve();
       await served[Symbol.asyncDispose]();
       await tasks[Symbol.asyncDispose]();
+      await state[Symbol.asyncDispose]();
     },
   };
 }

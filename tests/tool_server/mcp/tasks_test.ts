@@ -4,6 +4,7 @@ import { whyEnded } from "../../../src/core/async/abort.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createTasks, type Tasks, type TaskWork } from "../../../src/tool_server/mcp/tasks.ts";
 import type { ToolResult } from "../../../src/tool_server/tools/tool.ts";
+import { testSharedStates, testStates } from "../../support/state.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const ann: Principal = { kind: "token", id: "ann" };
@@ -49,31 +50,30 @@ async function finish(
   owner = ann,
 ) {
   work.resolve(text(words));
-  await waitUntil("the task has ended", () => {
-    try {
-      return tasks.get(owner, id).ended !== undefined;
-    } catch {
-      return true;
-    }
-  });
+  await waitUntil(
+    "the task has ended",
+    () => tasks.get(owner, id).then(({ ended }) => ended !== undefined, isNotFound),
+  );
 }
 
-function isThere(tasks: Tasks, principal: Principal, id: string): boolean {
-  try {
-    return tasks.get(principal, id) !== undefined;
-  } catch (error) {
-    assert.ok(error instanceof AppError);
-    assert.equal(error.code, "invalid");
-    assert.equal(
-      error.message,
-      "Cannot find the task: there is none of yours with this taskId, or it ended too long ago",
-    );
-    return false;
-  }
+function isNotFound(error: unknown): boolean {
+  assert.ok(error instanceof AppError);
+  assert.deepEqual([error.code, error.message], [
+    "invalid",
+    "Cannot find the task: there is none of yours with this taskId, or it ended too long ago",
+  ]);
+  return true;
 }
 
-Deno.test("work that is quick is no task, whether it ends well or not", async () => {
-  await using tasks = createTasks();
+const isThere = (tasks: Tasks, principal: Principal, id: string): Promise<boolean> =>
+  tasks.get(principal, id).then(() => true, (error) => !isNotFound(error));
+const areThere = (tasks: Tasks, principal: Principal, all: readonly { readonly id: string }[]) =>
+  Promise.all(all.map(({ id }) => isThere(tasks, principal, id)));
+const statusOf = async (tasks: Tasks, principal: Principal, id: string) =>
+  (await tasks.get(principal, id)).view.status;
+
+testStates("work that is quick is no task, whether it ends well or not", async (open) => {
+  await using tasks = createTasks({ state: await open() });
   assert.deepEqual(await tasks.run(ann, stays, () => Promise.resolve(text("done"))), text("done"));
   const failed = tasks.run(
     ann,
@@ -83,9 +83,9 @@ Deno.test("work that is quick is no task, whether it ends well or not", async ()
   await assert.rejects(failed, /no room/);
 });
 
-Deno.test("work that takes long goes on, and its result waits for its owner", async () => {
+testStates("work that takes long goes on, and its result waits for its owner", async (open) => {
   let now = Date.parse("2026-08-01T10:00:00Z");
-  await using tasks = createTasks({ waitMs: 1, keepMs: 60_000, now: () => now });
+  await using tasks = createTasks({ state: await open({ now: () => now }), waitMs: 1, keepMs: 60_000 });
   const task = await begin(tasks);
   assert.deepEqual(task.handle, {
     taskId: task.id,
@@ -99,24 +99,24 @@ Deno.test("work that takes long goes on, and its result waits for its owner", as
   assert.equal(task.work.given.isTask(), true);
   now += 5_000;
   task.work.given.tell("Running the statement: 15 s");
-  assert.equal(tasks.get(ann, task.id).view.statusMessage, "Running the statement: 15 s");
-  assert.equal(tasks.get(ann, task.id).view.ttlMs, 65_000);
+  assert.equal((await tasks.get(ann, task.id)).view.statusMessage, "Running the statement: 15 s");
+  assert.equal((await tasks.get(ann, task.id)).view.ttlMs, 65_000);
   await finish(tasks, task, "done");
-  const { view, ended } = tasks.get(ann, task.id);
+  const { view, ended } = await tasks.get(ann, task.id);
   assert.deepEqual(ended, { status: "completed", result: text("done") });
   assert.equal(view.status, "completed");
   assert.equal(view.lastUpdatedAt, "2026-08-01T10:00:05.000Z");
   assert.equal(view.ttlMs, 65_000);
 });
 
-Deno.test("a task is there for its owner alone", async () => {
-  await using tasks = createTasks({ waitMs: 1 });
+testStates("a task is there for its owner alone", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 1 });
   const task = await begin(tasks);
-  assert.ok(isThere(tasks, ann, task.id));
-  assert.ok(!isThere(tasks, bo, task.id));
-  assert.ok(!isThere(tasks, { kind: "session", id: "ann", username: "ann" }, task.id));
-  assert.ok(!isThere(tasks, ann, "786512e2-9e0d-44bd-8f29-789f320fe840"));
-  assert.throws(() => tasks.cancel(bo, task.id), /Cannot find the task/);
+  assert.ok(await isThere(tasks, ann, task.id));
+  assert.ok(!await isThere(tasks, bo, task.id));
+  assert.ok(!await isThere(tasks, { kind: "session", id: "ann", username: "ann" }, task.id));
+  assert.ok(!await isThere(tasks, ann, "786512e2-9e0d-44bd-8f29-789f320fe840"));
+  await assert.rejects(tasks.cancel(bo, task.id), isNotFound);
   assert.equal(task.work.given.signal.aborted, false);
   // a token of the same user's that is good for less
   const issuer = {
@@ -127,31 +127,31 @@ Deno.test("a task is there for its owner alone", async () => {
     scopes: ["b", "a"],
   } as const;
   const { id } = await begin(tasks, issuer);
-  assert.ok(isThere(tasks, { ...issuer, scopes: ["a", "b"] }, id));
-  assert.ok(!isThere(tasks, { ...issuer, scopes: ["a"] }, id));
+  assert.ok(await isThere(tasks, { ...issuer, scopes: ["a", "b"] }, id));
+  assert.ok(!await isThere(tasks, { ...issuer, scopes: ["a"] }, id));
   // a token of the same person's in another tenant
   const rightsOf = (principal: Principal) =>
     JSON.stringify(principal.kind === "issuer" && principal.claims?.["tenant"]);
-  await using byTenant = createTasks({ waitMs: 1, rightsOf });
+  await using byTenant = createTasks({ state: await open(), waitMs: 1, rightsOf });
   const ofTenant = (tenant: string, exp: number) => ({ ...issuer, claims: { tenant, exp } });
   const inTenant = await begin(byTenant, ofTenant("a", 1));
-  assert.ok(isThere(byTenant, ofTenant("a", 2), inTenant.id));
-  assert.ok(!isThere(byTenant, ofTenant("b", 1), inTenant.id));
+  assert.ok(await isThere(byTenant, ofTenant("a", 2), inTenant.id));
+  assert.ok(!await isThere(byTenant, ofTenant("b", 1), inTenant.id));
   // a token of the same person's in other groups, or with the rights of an account
   const analyst = { ...issuer, groups: ["analysts", "staff"] };
   const inGroups = await begin(tasks, analyst);
-  assert.ok(isThere(tasks, { ...analyst, groups: ["staff", "analysts"] }, inGroups.id));
-  assert.ok(!isThere(tasks, { ...analyst, groups: ["staff"] }, inGroups.id));
-  assert.ok(!isThere(tasks, { ...analyst, account: "ann" }, inGroups.id));
-  assert.ok(!isThere(tasks, { ...analyst, issuer: "https://j" }, inGroups.id));
+  assert.ok(await isThere(tasks, { ...analyst, groups: ["staff", "analysts"] }, inGroups.id));
+  assert.ok(!await isThere(tasks, { ...analyst, groups: ["staff"] }, inGroups.id));
+  assert.ok(!await isThere(tasks, { ...analyst, account: "ann" }, inGroups.id));
+  assert.ok(!await isThere(tasks, { ...analyst, issuer: "https://j" }, inGroups.id));
   // without authentication an address is all that tells callers apart
   const local = await begin(tasks, { kind: "local", address: "10.0.0.1" });
-  assert.ok(isThere(tasks, { kind: "local", address: "10.0.0.1" }, local.id));
-  assert.ok(!isThere(tasks, { kind: "local", address: "10.0.0.2" }, local.id));
+  assert.ok(await isThere(tasks, { kind: "local", address: "10.0.0.1" }, local.id));
+  assert.ok(!await isThere(tasks, { kind: "local", address: "10.0.0.2" }, local.id));
 });
 
-Deno.test("who leaves before the handle ends the work, and after it no more", async () => {
-  await using tasks = createTasks({ waitMs: 20 });
+testStates("who leaves before the handle ends the work, and after it no more", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 20 });
   const early = new AbortController();
   const work = createWork();
   const answer = tasks.run(ann, early.signal, work.begin);
@@ -162,43 +162,46 @@ Deno.test("who leaves before the handle ends the work, and after it no more", as
   late.abort();
   assert.equal(task.work.given.signal.aborted, false);
   await finish(tasks, task, "done");
-  assert.equal(tasks.get(ann, task.id).view.status, "completed");
+  assert.equal((await tasks.get(ann, task.id)).view.status, "completed");
 });
 
-Deno.test("a task that is cancelled is cancelled, unless it had ended", async () => {
-  await using tasks = createTasks({ waitMs: 1 });
+testStates("a task that is cancelled is cancelled, unless it had ended", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 1 });
   const task = await begin(tasks);
-  tasks.cancel(ann, task.id);
-  await waitUntil("it is cancelled", () => tasks.get(ann, task.id).view.status === "cancelled");
+  await tasks.cancel(ann, task.id);
+  await waitUntil("it is cancelled", async () => await statusOf(tasks, ann, task.id) === "cancelled");
   assert.equal(whyEnded(task.work.given.signal), "its caller cancelled it");
   const done = await begin(tasks);
   await finish(tasks, done, "done");
-  tasks.cancel(ann, done.id);
-  assert.equal(tasks.get(ann, done.id).view.status, "completed");
+  await tasks.cancel(ann, done.id);
+  assert.equal((await tasks.get(ann, done.id)).view.status, "completed");
 });
 
-Deno.test("what is thrown after the handle is the task's", async () => {
-  await using tasks = createTasks({ waitMs: 1 });
+testStates("what is thrown after the handle is the task's", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 1 });
   const task = await begin(tasks);
   const thrown = new AppError("overloaded", "Cannot call: no room");
   task.work.reject(thrown);
-  await waitUntil("it has failed", () => tasks.get(ann, task.id).view.status === "failed");
-  assert.deepEqual(tasks.get(ann, task.id).ended, { status: "failed", thrown });
+  await waitUntil("it has failed", async () => await statusOf(tasks, ann, task.id) === "failed");
+  assert.deepEqual((await tasks.get(ann, task.id)).ended, {
+    status: "failed",
+    error: { code: -32029, message: "Cannot call: no room" },
+  });
 });
 
-Deno.test("the end of a token or session, and of the server, ends its tasks", async () => {
-  const tasks = createTasks({ waitMs: 1 });
+testStates("the end of a token or session, and of the server, ends its tasks", async (open) => {
+  const tasks = createTasks({ state: await open(), waitMs: 1 });
   const [hers, his] = [await begin(tasks), await begin(tasks, bo)];
   tasks.endPrincipal(ann);
   assert.equal(whyEnded(hers.work.given.signal), "its token or session has ended");
-  assert.ok(!isThere(tasks, ann, hers.id));
-  assert.ok(isThere(tasks, bo, his.id));
+  assert.ok(!await isThere(tasks, ann, hers.id));
+  assert.ok(await isThere(tasks, bo, his.id));
   await tasks[Symbol.asyncDispose]();
   assert.equal(whyEnded(his.work.given.signal), "the server stops");
 });
 
-Deno.test("an owner's oldest results make room; where all work, the next call is waited for", async () => {
-  await using tasks = createTasks({ waitMs: 1, bounds: { ...bounds, tasksPerOwner: 2 } });
+testStates("an owner's oldest results make room; where all work, the next call is waited for", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 1, bounds: { ...bounds, tasksPerOwner: 2 } });
   const [first, second] = [await begin(tasks), await begin(tasks)];
   const third = createWork();
   const waiting = tasks.run(ann, stays, third.begin);
@@ -207,33 +210,33 @@ Deno.test("an owner's oldest results make room; where all work, the next call is
   assert.deepEqual(await waiting, text("waited"));
   await finish(tasks, first, "first");
   const fourth = await begin(tasks);
-  assert.ok(!isThere(tasks, ann, first.id));
-  for (const { id } of [second, fourth]) assert.ok(isThere(tasks, ann, id));
-  assert.ok(isThere(tasks, bo, other.id));
+  assert.ok(!await isThere(tasks, ann, first.id));
+  for (const { id } of [second, fourth]) assert.ok(await isThere(tasks, ann, id));
+  assert.ok(await isThere(tasks, bo, other.id));
 });
 
-Deno.test("results are bounded for each owner, and in all by those of whoever has most", async () => {
+testStates("results are bounded for each owner, and in all by those of whoever has most", async (open) => {
   const long = "x".repeat(400);
-  await using tasks = createTasks({ waitMs: 1, bounds: { ...bounds, size: 1_500, sizePerOwner: 1_000 } });
+  await using tasks = createTasks({ state: await open(), waitMs: 1, bounds: { ...bounds, size: 1_800, sizePerOwner: 1_300 } });
   const hers = [await begin(tasks), await begin(tasks), await begin(tasks)];
   for (const task of hers) await finish(tasks, task, long);
-  assert.deepEqual(hers.map(({ id }) => isThere(tasks, ann, id)), [false, true, true]);
+  assert.deepEqual(await areThere(tasks, ann, hers), [false, true, true]);
   const his = await begin(tasks, bo);
   await finish(tasks, his, `${long}${long}`, bo);
-  assert.deepEqual(hers.map(({ id }) => isThere(tasks, ann, id)), [false, false, true]);
-  assert.ok(isThere(tasks, bo, his.id));
+  assert.deepEqual(await areThere(tasks, ann, hers), [false, false, true]);
+  assert.ok(await isThere(tasks, bo, his.id));
   const tooLong = await begin(tasks);
   await finish(tasks, tooLong, "x".repeat(2_000));
-  const { ended } = tasks.get(ann, tooLong.id);
+  const { ended } = await tasks.get(ann, tooLong.id);
   assert.match(
     JSON.stringify(ended),
     /Cannot keep the result: it has .* Ask for fewer rows or columns.*"isError":true/,
   );
 });
 
-Deno.test("a task is forgotten some time after it has ended", async () => {
-  await using tasks = createTasks({ waitMs: 1, keepMs: 1 });
+testStates("a task is forgotten some time after it has ended", async (open) => {
+  await using tasks = createTasks({ state: await open(), waitMs: 1, keepMs: 1 });
   const task = await begin(tasks);
   task.work.resolve(text("done"));
-  await waitUntil("it is forgotten", () => !isThere(tasks, ann, task.id));
+  await waitUntil("it is forgotten", async () => !await isThere(tasks, ann, task.id));
 });

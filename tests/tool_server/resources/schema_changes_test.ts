@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../../src/core/principal.ts";
+import { type Principal, principalKey } from "../../../src/core/principal.ts";
 import { createDatabaseDirectory } from "../../../src/tool_server/tools/databases/database_directory.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -167,6 +167,6 @@ testWithPostgres("whoever selects another database is told, and nobody else", as
   const [alice, bob] = [user("alice"), user("bob")].map((each) =>
     subscribe(fixture, each, ["pg://system_info", "pg://databases"])
   );
-  fixture.schemaChanges.selected(user("alice"));
+  fixture.schemaChanges.selected(principalKey(user("alice")));
   assert.deepEqual([alice?.told, bob?.told], [["pg://databases", "pg://system_info"], []]);
 });

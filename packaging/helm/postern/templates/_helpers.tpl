@@ -35,8 +35,16 @@ app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 {{- end -}}
 
+{{/* Not empty where servers share their state in a database. */}}
+{{- define "postern.sharesState" -}}
+{{- if (.Values.config.state).database }}yes{{ end -}}
+{{- end -}}
+
 {{/* The deployment of one server: takes a dict of root, name, values, flags, and the paths live and ready. */}}
 {{- define "postern.deployment" -}}
+{{- if and .values.existingClaim (gt (int .values.replicas) 1) }}
+{{- fail (printf "Cannot give %s.existingClaim to %v pods: set %s.replicas to 1, or leave the claim out and name a database in config.state, which all pods share" .name .values.replicas .name) }}
+{{- end -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -49,6 +57,11 @@ spec:
   {{- if .values.existingClaim }}
   # two pods do not write to one volume
   strategy: { type: Recreate }
+  {{- else }}
+  # a new pod is ready before an old one stops
+  strategy:
+    type: RollingUpdate
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
   {{- end }}
   selector:
     matchLabels:
@@ -114,6 +127,11 @@ spec:
             httpGet: { path: {{ .ready }}, port: http }
             periodSeconds: 5
             timeoutSeconds: 6
+          {{- if semverCompare ">=1.30-0" .root.Capabilities.KubeVersion.Version }}
+          # it still answers while the Service takes it out
+          lifecycle:
+            preStop: { sleep: { seconds: 5 } }
+          {{- end }}
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true

@@ -1,18 +1,28 @@
-import type { Config } from "../config/mod.ts";
-import type { Logger } from "../core/logger.ts";
+import type { Config } from "../../config/mod.ts";
+import type { Logger } from "../../core/logger.ts";
 
 const names = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 
 /**
- * Gives up for the rest of the process what its configuration has no use for: to start programs, to load libraries, and
+ * Gives up for the rest of the process what its configuration has no use for: to start programs, which only the parent
+ * of several processes does, to load libraries, and
  * over stdio, where the configuration is never read again, to write files. The runtime holds to what it gave up as a whole;
  * of what it keeps it gives up no part, such as a folder.
  */
 export async function giveUpPermissions(
   config: Config,
-  { isStdio, logger }: { readonly isStdio: boolean; readonly logger: Logger },
+  { isStdio, isParent, logger }: {
+    readonly isStdio: boolean;
+    /** Whether it starts other processes of this program, and serves nothing itself. */
+    readonly isParent: boolean;
+    readonly logger: Logger;
+  },
 ): Promise<void> {
-  const unused = ["run", "ffi", ...(isStdio && !writesFiles(config) ? ["write" as const] : [])] as const;
+  const unused = [
+    "ffi",
+    ...(isParent ? [] : ["run" as const]),
+    ...(isStdio && !writesFiles(config) ? ["write" as const] : []),
+  ] as const;
   for (const name of unused) await Deno.permissions.revoke({ name });
   const states = await Promise.all(
     names.map(async (name) => ({ name, state: (await Deno.permissions.query({ name })).state })),

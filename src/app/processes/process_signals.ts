@@ -1,16 +1,15 @@
 import { join } from "node:path";
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../../core/logger.ts";
 
 /**
  * Resolves on SIGTERM or SIGINT; a second signal ends the process as usual.
- * @param clientLeft over stdio: it ends the wait too, and so does SIGHUP, since nobody is left where the terminal is gone
+ * @param toldElse it ends the wait too: the client over stdio, or the parent of several processes
  */
-export async function untilStopped(clientLeft?: Promise<void>): Promise<void> {
+export async function untilStopped(toldElse?: Promise<void>): Promise<void> {
   const stopped = Promise.withResolvers<void>();
   const stop = () => stopped.resolve();
-  using _hangUp = clientLeft && onHangUp(stop);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
-  await Promise.race([stopped.promise, clientLeft ?? stopped.promise]);
+  await Promise.race([stopped.promise, toldElse ?? stopped.promise]);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.removeSignalListener(signal, stop);
 }
 

@@ -1,6 +1,9 @@
 /** How the program runs: what Deno lets it do, and what V8 is told. `deno.json`'s task `demo` has the same. */
 
-/** The network stays open; what is missing, such as `run` and `ffi`, the executable cannot do. */
+/**
+ * The network stays open; what is missing, such as `ffi`, the executable cannot do. `run` is for the parent of several
+ * processes: all others give it up at once (`give_up_permissions`), since only a fixed path could be named here.
+ */
 export const permissions = [
   "--no-prompt",
   "--allow-net",
@@ -8,6 +11,7 @@ export const permissions = [
   "--allow-write",
   "--allow-env",
   "--allow-sys",
+  "--allow-run",
 ];
 
 /** What V8 is told. */
