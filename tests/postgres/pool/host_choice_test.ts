@@ -8,6 +8,7 @@ import { createStatementGuard } from "../../../src/postgres/guard/statement_guar
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { type PostgresCluster, startCluster, testWithStandbys } from "../../support/postgres_cluster.ts";
+import { startSeverableProxy } from "../../support/network/severable_proxy.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const token = (id: string): Principal => ({ kind: "token", id });
@@ -169,11 +170,38 @@ testWithStandbys("callers are spread over standbys, and keep theirs while it ser
     assert.deepEqual(opened.database.hosts().map(({ lagMs }) => lagMs), [0, 0, 0]);
   });
 
+  await t.step("a host that takes no more connections is not left", async () => {
+    await primary.query("ALTER ROLE plain CONNECTION LIMIT 2");
+    const isLimited = async ({ query }: PostgresCluster) =>
+      (await query("SELECT FROM pg_roles WHERE rolname = 'plain' AND rolconnlimit = 2")).length === 1;
+    await waitUntil(
+      "it is limited",
+      async () => (await Promise.all([one, two].map(isLimited))).every(Boolean),
+    );
+    await using opened = openDatabase(ports, { user: "plain" });
+    const sql = "SELECT current_setting('port'), pg_sleep(0.1)";
+    const got = await Promise.all([1, 2, 3, 4].map(() => opened.read(token("a"), sql)));
+    assert.equal(new Set(got).size, 1);
+  });
+
+  await t.step("a host that hangs is none", async () => {
+    await using proxy = await startSeverableProxy({ host: "127.0.0.1", port: one.port });
+    proxy.goSilent();
+    await using opened = openDatabase([primary.port, proxy.port]);
+    assert.deepEqual(new Set(await opened.portsOf(tokens)), new Set([primary.port]));
+    assert.deepEqual(opened.database.hosts().map(({ role }) => role), ["primary", "unreachable"]);
+  });
+
   await t.step("a primary that does not write for long is no lag", async () => {
     // longer than the bound
     await new Promise((resolve) => setTimeout(resolve, 3_500));
     await using opened = openDatabase(ports);
     assert.ok(!(await opened.portsOf(tokens)).includes(primary.port));
+    // what the standbys had a moment ago is as old as that moment, not as the last commit
+    await primary.kill();
+    await waitUntil("it is gone", () => Promise.resolve(opened.database.hosts()[0]?.role === "unreachable"));
+    assert.ok(!(await opened.portsOf(tokens)).includes(primary.port));
+    await waitUntil("they are behind", () => opened.portOf(token("a")).then(() => false, () => true));
   });
 });
 
@@ -218,6 +246,26 @@ testWithStandbys("callers leave a standby that is behind, and do not return", as
     await streams(other);
   });
 
+  await t.step(
+    "the receiver's network is dead, which PostgreSQL does not notice: they leave as well",
+    async () => {
+      const [row] = await lagging.query("SELECT pid FROM pg_stat_wal_receiver");
+      Deno.kill(Number(row?.[0]), "SIGSTOP");
+      try {
+        await writeUntil(servers, "they have moved", async () => {
+          return (await opened.portsOf(tokens)).every((port) => port === other.port);
+        });
+        assert.deepEqual(await lagging.query("SELECT status FROM pg_stat_wal_receiver"), [["streaming"]]);
+      } finally {
+        Deno.kill(Number(row?.[0]), "SIGCONT");
+      }
+      await waitUntil(
+        "it serves",
+        () => Promise.resolve(opened.database.hosts().every(({ lagMs }) => lagMs === 0)),
+      );
+    },
+  );
+
   await t.step("all standbys are behind: they go to the primary, and stay there", async () => {
     for (const standby of [one, two]) await standby.query("SELECT pg_wal_replay_pause()");
     await writeUntil(servers, "they have moved", async () => {
@@ -257,9 +305,32 @@ testWithStandbys("a caller's next call is answered where its host has died", asy
   const { primary, one, two, ports } = servers;
   for (const standby of [one, two]) await streams(standby);
   await using opened = openDatabase(ports, { maxReplicaLagMs: 60_000 });
-  await opened.portsOf(tokens);
+
+  await t.step(
+    "the other standby is within the bound, but further behind: they go to the primary",
+    async () => {
+      await using opened = openDatabase(ports, { maxReplicaLagMs: 60_000 });
+      const before = await opened.portsOf(tokens);
+      const lagOfOne = () => opened.database.hosts()[1]?.lagMs ?? 0;
+      await one.query("SELECT pg_wal_replay_pause()");
+      await writeUntil(servers, "it is behind", () => Promise.resolve(lagOfOne() > 2_000));
+      await two.kill();
+      const wanted = before.map((port) => port === two.port ? primary.port : port);
+      assert.deepEqual(await opened.portsOf(tokens), wanted);
+      assert.ok(wanted.includes(one.port));
+      await one.query("SELECT pg_wal_replay_resume()");
+      await two.start();
+      await streams(two);
+      await waitUntil(
+        "they serve",
+        () => Promise.resolve(opened.database.hosts().every(({ lagMs }) => lagMs === 0)),
+      );
+      assert.deepEqual(await opened.portsOf(tokens), wanted);
+    },
+  );
 
   await t.step("a standby ends its connections: 57P01", async () => {
+    await opened.portsOf(tokens);
     await one.stop();
     assert.deepEqual(new Set(await opened.portsOf(tokens)), new Set([two.port]));
   });
