@@ -19,7 +19,7 @@ const guard = await createStatementGuard();
 
 /** A database over the servers at some ports, as callers read it. */
 function openDatabase(ports: readonly number[], changes: Partial<DatabaseOptions> = {}) {
-  const pools = createConnectionPools({ maxConnections: 100, logger: silentLogger });
+  const pools = createConnectionPools({ maxConnections: 100, shortageWaitMs: 300, logger: silentLogger });
   const options = databaseOptions("postgres://postgres@127.0.0.1/postgres", {
     hosts: ports.map((port) => ({ host: "127.0.0.1", port })),
     targetSessionAttrs: "prefer-standby",
@@ -182,6 +182,19 @@ testWithStandbys("callers are spread over standbys, and keep theirs while it ser
     const sql = "SELECT current_setting('port'), pg_sleep(0.1)";
     const got = await Promise.all([1, 2, 3, 4].map(() => opened.read(token("a"), sql)));
     assert.equal(new Set(got).size, 1);
+    // the looks have one connection of each host, these the other
+    const busy = ["a", "b"].map((id) => opened.read(token(id), "SELECT pg_sleep(2)"));
+    await waitUntil("they run", async () => {
+      const running = "SELECT FROM pg_stat_activity WHERE query LIKE '%pg\\_sleep(2)%' AND usename = 'plain'";
+      return (await Promise.all([one, two].map(({ query }) => query(running)))).every(({ length }) =>
+        length === 1
+      );
+    });
+    await assert.rejects(opened.portOf(token("c")), {
+      message: /^Cannot reach database "shop": its server takes no more connections /,
+    });
+    await Promise.all(busy);
+    assert.ok(opened.database.hosts().every(({ role }) => role !== "unreachable"));
   });
 
   await t.step("a host that hangs is none", async () => {
@@ -451,5 +464,25 @@ testWithStandbys(
       await new Promise((resolve) => setTimeout(resolve, 500));
       assert.equal(await killed() - before, 1);
     });
+
+    await t.step(
+      "the statement had begun, and the server crashes over it: it is not tried on the next",
+      async () => {
+        await standby.start();
+        await streams(standby);
+        await using opened = openDatabase([primary.port, standby.port], { maxReplicaLagMs: 60_000 });
+        await opened.portOf(a);
+        const lost = assert.rejects(opened.read(a, "SELECT pg_sleep(20)"), {
+          message: 'Cannot read from database "shop": the connection was lost; try again',
+        });
+        const backend =
+          "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg\\_sleep(20)%' AND pid <> pg_backend_pid()";
+        await waitUntil("it runs", async () => (await standby.query(backend)).length === 1);
+        const [row] = await standby.query(backend);
+        Deno.kill(Number(row?.[0]), "SIGKILL");
+        await lost;
+        assert.ok([primary.port, standby.port].includes(await opened.portOf(a)));
+      },
+    );
   },
 );
