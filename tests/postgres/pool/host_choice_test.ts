@@ -421,8 +421,11 @@ async function startCuttingRelay(port: number) {
     cutOpen: () => clients.forEach((client) => cut.add(client)),
     cuts: () => cuts,
     async [Symbol.asyncDispose]() {
+      // of Deno 2.4, the server's own word that all are closed may never come
+      server.close();
+      const closed = [...clients].map((client) => new Promise((resolve) => client.once("close", resolve)));
       for (const client of clients) client.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      await Promise.all(closed);
     },
   };
 }
