@@ -60,6 +60,8 @@ ${table(ingestRows())}
 | \`stage\` of \`postern_query_stage_seconds\` | \`embedding\`, \`search\`, \`rerank\`, \`answer\` |
 | \`state\` of connections | \`opening\`, \`idle\`, \`in_use\`, \`closing\`, \`stuck\` |
 | \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
+| \`host\` | \`HOST:PORT\` of \`hosts[]\` |
+| \`role\` | \`primary\`, \`standby\`, \`unreachable\`, whose lag is infinite |
 | \`origin\` | \`caller\` (a statement that a caller or a model wrote), \`own\` (one of Postern's) |
 | \`reason\` | \`unauthorized\`, \`identity\`, \`host\`, \`origin\` |
 | \`reason\` of issuers' tokens | ${code([...tokenRefusals, "unavailable"])} |

@@ -131,6 +131,7 @@ export function databaseOptions(database: DatabaseConfig, passFile: string | und
     sslMode: database.sslmode,
     ...defined({ sslRootCertFile: sslrootcert, sslCertFile: sslcert, sslKeyFile: sslkey }),
     targetSessionAttrs: database.target_session_attrs,
+    ...defined({ maxReplicaLagMs: database.max_replica_lag }),
     poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: database.pool_max_conn_idle_time,
     pooler: database.pooler,

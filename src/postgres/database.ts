@@ -12,6 +12,7 @@ import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
+import { type HostReport, isSpread } from "./pool/host_choice.ts";
 import type { Row } from "./read/portal.ts";
 import {
   beginReadOnly,
@@ -61,6 +62,8 @@ export interface Database {
    * @throws {AppError} `unavailable`; the signal's reason where that aborts
    */
   ping(signal: AbortSignal): Promise<void>;
+  /** What is known of its hosts where callers are spread over standbys, while it is in use; else none. */
+  hosts(): readonly HostReport[];
   /** Plans callers' queries as if there were indexes that are not. */
   readonly tryIndexes: TryIndexes;
   /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
@@ -131,7 +134,10 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     listener?.();
   }
 
-  async function read(request: ReadRequest): Promise<ReadResult> {
+  // each connection that was idle may turn out to be dead
+  const mostRetries = isSpread(options) ? options.poolMaxConns : 0;
+
+  async function read(request: ReadRequest, retries = mostRetries): Promise<ReadResult> {
     const { principal, sql, signal } = request;
     const checked: GuardResult = request.trusted
       ? { ok: true, kind: "select", names: request.names ?? [], sleepMs: 0 }
@@ -165,16 +171,20 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const result = await untilStopped(
         lease,
         { timeoutMs, signal, onStop: metrics.stopped.add, logger },
-        (isStopped) => run(lease, request, { ...checked, timeoutMs, isStopped, span }),
+        (isStopped) => run(lease, request, { ...checked, timeoutMs, isStopped, span, mayRetry: retries > 0 }),
       );
-      endStatement(span, result);
-      return result;
+      if (result !== undefined) {
+        endStatement(span, result);
+        return result;
+      }
+      span?.end("unavailable");
     } catch (error) {
       span?.end(errorType(error));
       throw error;
     } finally {
       metrics.postgresql.observe(performance.now() - lentAt);
     }
+    return await read(request, retries - 1);
   }
 
   function isCounted(request: ReadRequest): boolean {
@@ -211,19 +221,23 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     }
   }
 
+  /** @returns undefined where the connection was dead before the statement began, and it may be tried on another */
   async function run(
     lease: Lease,
     request: ReadRequest,
-    { names, explain: explainOptions, timeoutMs, isStopped, span }: {
+    { names, explain: explainOptions, timeoutMs, isStopped, span, mayRetry }: {
       readonly names: StatementNames;
       readonly explain?: ExplainOptions | undefined;
       readonly timeoutMs: number;
       readonly isStopped: () => boolean;
       readonly span: Span | undefined;
+      readonly mayRetry: boolean;
     },
-  ): Promise<ReadResult> {
+  ): Promise<ReadResult | undefined> {
     const { principal, sql, signal, parameters = [], offset = 0 } = request;
     let running = sql;
+    let hasBegun = false;
+    const onBegun = mayRetry ? () => void (hasBegun = true) : undefined;
     try {
       const { holdsSettings } = lease;
       const planning = request.trusted ? request.settings : {};
@@ -269,8 +283,10 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
           },
         });
         return explained ?? refusal(figuresRefusal);
-      });
+      }, onBegun);
     } catch (error) {
+      // not where it had begun: it may be what ended the server
+      if (mayRetry && !hasBegun && !(error instanceof AppError) && isConnectionLost(error)) return undefined;
       // an error's words may hold what rows hold, of many rows as well as of one
       const bytes = sentBytesOf(error);
       if (bytes > 0 && isCounted(request)) quotas?.read(principal, 1, bytes);
@@ -306,6 +322,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       await pools.probe(options, signal);
       reached();
     },
+    hosts: () => pools.hosts(options),
     tryIndexes: createIndexTrials({
       options,
       pools,

@@ -27,6 +27,10 @@ export interface DatabaseOptions {
   readonly sslCertFile?: string;
   readonly sslKeyFile?: string;
   readonly targetSessionAttrs: TargetSessionAttrs;
+  /** How old the rows of a standby may be where callers are spread over `hosts`, with `prefer-standby`; a minute where absent. */
+  readonly maxReplicaLagMs?: number;
+  /** Of a database with several hosts, on one of them alone: `HOST:PORT`, for the log. */
+  readonly hostName?: string;
   /** The most connections of one principal. */
   readonly poolMaxConns: number;
   readonly poolMaxConnIdleTimeMs: number;

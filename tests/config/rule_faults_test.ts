@@ -44,3 +44,49 @@ Deno.test("audit.required needs a file", async () => {
   const { config } = await loadConfig(optionsFor("audit: { required: true, file: a.jsonl }\n"));
   assert.deepEqual(config.audit, { file: "/etc/postern/a.jsonl", texts: false, required: true });
 });
+
+const twoHosts = "hosts: [{ host: a }, { host: b }]";
+const pipelineWith = (database: string) =>
+  `pipelines: [{ name: h, database: { database: d, ${database} }, tables: [{ table: t, text_column: a, ` +
+  "vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }]\n";
+
+Deno.test("max_replica_lag needs several hosts and prefer-standby, which is a pipeline's default", async () => {
+  const needs = "needs several hosts, and target_session_attrs: prefer-standby";
+  const faultsOf = async (text: string) => {
+    const faults = await loadConfig(optionsFor(text)).then(() => [], (error) => error.faults);
+    return faults.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`);
+  };
+  const ofDatabase = (settings: string) =>
+    faultsOf(`databases: [{ name: a, max_replica_lag: 10s, ${settings} }]\n`);
+  const ofPipeline = (settings: string) => faultsOf(pipelineWith(`max_replica_lag: 10s, ${settings}`));
+  const spread = "target_session_attrs: prefer-standby";
+  assert.deepEqual(await ofDatabase(`${twoHosts}, ${spread}`), []);
+  assert.deepEqual(await ofPipeline(twoHosts), []);
+  for (
+    const settings of [
+      "",
+      twoHosts,
+      `hosts: [{ host: a }], ${spread}`,
+      `${twoHosts}, target_session_attrs: standby`,
+    ]
+  ) {
+    assert.deepEqual(await ofDatabase(settings), [`databases[0].max_replica_lag ${needs}`], settings);
+  }
+  for (const settings of ["", "hosts: [{ host: a }]", `${twoHosts}, target_session_attrs: any`]) {
+    assert.deepEqual(
+      await ofPipeline(settings),
+      [`pipelines[0].database.max_replica_lag ${needs}`],
+      settings,
+    );
+  }
+  for (const lag of ["0s", "1s", "25h", "ten"]) {
+    assert.deepEqual(
+      await faultsOf(`databases: [{ name: a, max_replica_lag: ${lag}, ${twoHosts}, ${spread} }]\n`),
+      [
+        `databases[0].max_replica_lag expected ${
+          lag === "ten" ? "a duration such as 30s, 15m, 24h or 30d" : "a duration from 2s to 1d"
+        }; got "${lag}"`,
+      ],
+    );
+  }
+});

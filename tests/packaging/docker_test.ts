@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
-import { artefact, packaging, readYaml, warningsOf } from "./artefacts.ts";
+import { runProgram } from "../support/server_process.ts";
+import { artefact, load, packaging, readCompose, warningsOf } from "./artefacts.ts";
 
 const dockerfile = await artefact("docker/Dockerfile");
 
@@ -31,7 +33,8 @@ const service = z.strictObject({
   command: z.array(z.string()).optional(),
   network_mode: z.string().optional(),
   volumes: z.array(volume),
-  ports: z.array(z.string()).optional(),
+  deploy: z.strictObject({ replicas: z.number() }).optional(),
+  ports: z.array(z.string()).nullish().transform((ports) => ports ?? []),
   depends_on: z.record(
     z.string(),
     z.strictObject({ condition: z.enum(["service_healthy", "service_completed_successfully"]) }),
@@ -44,9 +47,17 @@ const composeFile = z.looseObject({
   services: z.record(z.string(), service),
   volumes: z.record(z.string(), z.null()),
 });
-const compose = composeFile.parse(readYaml(await artefact("docker/compose.yaml")));
-const services = Object.entries(compose.services);
-const ofPostern = services.filter(([, { build }]) => build !== undefined);
+
+/** What the files have together. */
+async function variant(title: string, ...files: readonly string[]) {
+  const compose = composeFile.parse(await readCompose(...files));
+  const services = Object.entries(compose.services);
+  return { title, compose, services, ofPostern: services.filter(([, { build }]) => build !== undefined) };
+}
+
+const alone = await variant("compose.yaml", "compose.yaml");
+const replicas = await variant("compose_replicas.yaml", "compose.yaml", "compose_replicas.yaml");
+const balancer = await artefact("docker/compose_balancer.conf");
 
 Deno.test("the image runs the tool server on its configuration, and its health check asks it", async () => {
   const [program] = argumentsOf("ENTRYPOINT");
@@ -69,62 +80,119 @@ Deno.test("the image is made of files that are there, and is not root's", async 
   assert.match(dockerfile, /^USER 65532:65532$/m);
 });
 
-Deno.test("compose.yaml: each of Postern's command lines takes its configuration", async () => {
+for (const { title, compose, services, ofPostern } of [alone, replicas]) {
+  Deno.test(`${title}: each of Postern's command lines takes its configuration`, async () => {
+    const config = await artefact("docker/compose_config.yaml");
+    assert.deepEqual(ofPostern.map(([name]) => name), ["ingest", "index", "tools", "rag"]);
+    for (const [name, { command = [], environment, volumes }] of ofPostern) {
+      assert.deepEqual((await load(command, config, environment)).warnings, [], name);
+      const mounted = volumes.find(({ to }) => to === "/etc/postern/config.yaml");
+      assert.equal(mounted?.from, "./compose_config.yaml", name);
+    }
+  });
+
+  Deno.test(`${title}: whatever a service names is there`, async () => {
+    for (const [name, { build, volumes, depends_on = {} }] of services) {
+      for (const { from } of volumes) {
+        if (from.startsWith(".")) await Deno.stat(new URL(from, new URL("docker/", packaging)));
+        else assert.ok(from in compose.volumes, `${name}: ${from}`);
+      }
+      if (build !== undefined) {
+        await Deno.stat(new URL(`docker/${build.context}/${build.dockerfile}`, packaging));
+      }
+      for (const [other, { condition }] of Object.entries(depends_on)) {
+        const depended = compose.services[other];
+        assert.ok(depended !== undefined, `${name}: ${other}`);
+        const runsOn = depended.restart !== undefined;
+        assert.equal(
+          condition,
+          runsOn || other === "database" ? "service_healthy" : "service_completed_successfully",
+        );
+        if (condition === "service_healthy") assert.ok(depended.healthcheck?.test !== undefined, other);
+      }
+    }
+    const used = new Set(services.flatMap(([, { volumes }]) => volumes.map(({ from }) => from)));
+    assert.deepEqual(Object.keys(compose.volumes).filter((name) => !used.has(name)), []);
+  });
+
+  Deno.test(`${title}: what runs on is asked for its health, and is reached from this machine alone`, () => {
+    for (const [name, { restart, healthcheck, ports }] of services) {
+      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);
+      if (restart !== undefined) assert.ok(healthcheck?.test !== undefined, name);
+    }
+    const published = services.flatMap(([, { ports }]) => ports);
+    const probed = ["tools", "rag"].map((name) => {
+      const [, program, ...flags] = compose.services[name]?.healthcheck?.test ?? [];
+      assert.equal(program, "/usr/bin/postern");
+      return new URL(parseFlags(flags).probeUrl ?? "").port;
+    });
+    assert.deepEqual(published, probed.map((port) => `127.0.0.1:${port}:${port}`));
+  });
+
+  Deno.test(`${title}: Postern's containers write to their volumes alone`, () => {
+    for (const [name, container] of ofPostern) {
+      assert.equal(container.read_only, true, name);
+      assert.deepEqual(container.cap_drop, ["ALL"], name);
+      assert.deepEqual(container.security_opt, ["no-new-privileges:true"], name);
+      assert.equal(container.user, "65532:65532", name);
+    }
+  });
+}
+
+Deno.test("no password is in a file of Compose", async () => {
+  for (const file of ["compose.yaml", "compose_replicas.yaml", "compose_config.yaml"]) {
+    assert.doesNotMatch(
+      await artefact(`docker/${file}`),
+      /^\s*(password|PGPASSWORD|POSTGRES_PASSWORD|POSTERN_STATE_PASSWORD): /m,
+    );
+  }
+});
+
+Deno.test("compose_replicas.yaml: three replicas of each server share their state, with connections for all", async () => {
   const config = await artefact("docker/compose_config.yaml");
-  assert.deepEqual(ofPostern.map(([name]) => name), ["ingest", "index", "tools", "rag"]);
-  for (const [name, { command = [], volumes }] of ofPostern) {
-    assert.deepEqual(await warningsOf(command, config), [], name);
-    const mounted = volumes.find(({ to }) => to === "/etc/postern/config.yaml");
-    assert.equal(mounted?.from, "./compose_config.yaml", name);
-  }
-});
-
-Deno.test("compose.yaml: whatever a service names is there", async () => {
-  for (const [name, { build, volumes, depends_on = {} }] of services) {
-    for (const { from } of volumes) {
-      if (from.startsWith(".")) await Deno.stat(new URL(from, new URL("docker/", packaging)));
-      else assert.ok(from in compose.volumes, `${name}: ${from}`);
-    }
-    if (build !== undefined) {
-      await Deno.stat(new URL(`docker/${build.context}/${build.dockerfile}`, packaging));
-    }
-    for (const [other, { condition }] of Object.entries(depends_on)) {
-      const depended = compose.services[other];
-      assert.ok(depended !== undefined, `${name}: ${other}`);
-      const runsOn = depended.restart !== undefined;
-      assert.equal(
-        condition,
-        runsOn || other === "database" ? "service_healthy" : "service_completed_successfully",
-      );
-      if (condition === "service_healthy") assert.ok(depended.healthcheck?.test !== undefined, other);
-    }
-  }
-  const used = new Set(services.flatMap(([, { volumes }]) => volumes.map(({ from }) => from)));
-  assert.deepEqual(Object.keys(compose.volumes).filter((name) => !used.has(name)), []);
-});
-
-Deno.test("compose.yaml: what runs on is asked for its health, and is reached from this machine alone", () => {
-  for (const [name, { restart, healthcheck, ports = [] }] of services) {
-    if (restart === undefined) continue;
-    assert.ok(healthcheck?.test !== undefined, name);
-    for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);
-  }
+  let connections = 0;
   for (const name of ["tools", "rag"]) {
-    const [, program, ...flags] = compose.services[name]?.healthcheck?.test ?? [];
-    assert.equal(program, "/usr/bin/postern");
-    const port = new URL(parseFlags(flags).probeUrl ?? "").port;
-    assert.deepEqual(compose.services[name]?.ports, [`127.0.0.1:${port}:${port}`]);
+    const { command = [], environment, deploy, ports, depends_on = {} } = replicas.compose.services[name] ??
+      {};
+    assert.equal(deploy?.replicas, 3, name);
+    assert.deepEqual(ports, [], name);
+    assert.ok("state" in depends_on && "index" in depends_on, name);
+    const { config: { state: { database }, ...loaded } } = await load(command, config, environment);
+    assert.deepEqual(
+      [database?.hosts, database?.database, database?.user, database?.sslmode],
+      [[{ host: "database", port: 5432 }], "handbook", "postern_state", "disable"],
+    );
+    const ofCallers = name === "tools"
+      ? loaded.max_connections
+      : loaded.pipelines.reduce((sum, { database }) => sum + database.pool_max_conns, 0);
+    connections += 3 * (ofCallers + 1);
   }
+  // PostgreSQL's default, less those for superusers and for -ingest and the like
+  assert.ok(connections <= 100 - 3 - 2, `${connections} connections`);
+  const { database, state } = replicas.compose.services;
+  assert.equal(state?.image, database?.image);
 });
 
-Deno.test("compose.yaml: Postern's containers write to their volumes alone, and no password is in a file", async () => {
-  for (const [name, container] of ofPostern) {
-    assert.equal(container.read_only, true, name);
-    assert.deepEqual(container.cap_drop, ["ALL"], name);
-    assert.deepEqual(container.security_opt, ["no-new-privileges:true"], name);
-    assert.equal(container.user, "65532:65532", name);
-  }
-  for (const path of ["docker/compose.yaml", "docker/compose_config.yaml"]) {
-    assert.doesNotMatch(await artefact(path), /^\s*(password|PGPASSWORD|POSTGRES_PASSWORD): /m);
-  }
+Deno.test("compose_replicas.yaml: nginx listens where its ports are, and knows the servers' names and ports", () => {
+  const all = (pattern: RegExp) => [...balancer.matchAll(pattern)].map(([, found]) => found);
+  const ports = ["8080", "8081"];
+  assert.deepEqual(all(/^\s*listen\s+(\d+);$/gm), ports);
+  assert.deepEqual(
+    replicas.compose.services["balancer"]?.ports,
+    ports.map((port) => `127.0.0.1:${port}:${port}`),
+  );
+  assert.deepEqual(all(/^\s*server\s+(\S+) resolve;$/gm), ["tools:8080", "rag:8081"]);
+});
+
+Deno.test("state.sql is what the program prints", async () => {
+  const config = fileURLToPath(new URL("docker/compose_config.yaml", packaging));
+  const { code, stdout, stderr } = await runProgram(["-config", config, "-setup-state"], {
+    POSTERN_STATE_DATABASE: "handbook",
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(
+    await artefact("docker/state.sql"),
+    stdout,
+    "make it anew: dist/server -setup-state > packaging/docker/state.sql",
+  );
 });

@@ -23,24 +23,39 @@ export interface PostgresCluster extends AsyncDisposable {
   /** Sets a parameter to a literal and reloads. */
   setParameter(name: string, value: string): Promise<void>;
   stop(): Promise<void>;
+  /** As a crash does: without a word to anybody. */
+  kill(): Promise<void>;
   start(): Promise<void>;
   /** Stops the server, and starts it again as a standby that follows nobody. */
   becomeStandby(): Promise<void>;
 }
 
 /** Why no cluster can be made here; undefined where one can. */
-export function clusterObstacle(): string | undefined {
+export function clusterObstacle(program = "initdb"): string | undefined {
   try {
-    Deno.statSync(join(binaries(), "initdb"));
+    Deno.statSync(join(binaries(), program));
     return undefined;
   } catch {
-    return `needs ${binaries()}`;
+    return `needs ${program === "initdb" ? binaries() : program}`;
   }
 }
 
 /** Registers a test that makes a cluster; it is ignored, and its name says why, where none can be made. */
 export function testWithCluster(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
-  const obstacle = clusterObstacle();
+  testWithProgram("initdb", name, fn);
+}
+
+/** The same of a test that makes standbys. */
+export function testWithStandbys(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  testWithProgram("pg_basebackup", name, fn);
+}
+
+function testWithProgram(
+  program: string,
+  name: string,
+  fn: (t: Deno.TestContext) => Promise<void>,
+): void {
+  const obstacle = clusterObstacle(program);
   Deno.test({
     name: obstacle === undefined ? name : `${name} (${obstacle})`,
     ignore: obstacle !== undefined,
@@ -48,9 +63,12 @@ export function testWithCluster(name: string, fn: (t: Deno.TestContext) => Promi
   });
 }
 
-/** Makes and starts a cluster in a temporary folder; both are gone when it is disposed of, or its process ends. */
+/**
+ * Makes and starts a cluster in a temporary folder; both are gone when it is disposed of, or its process ends. With
+ * `standbyOf` it is a copy of that one, and streams from it.
+ */
 export async function startCluster(
-  options: { initdb?: readonly string[]; settings?: readonly string[] } = {},
+  options: { initdb?: readonly string[]; settings?: readonly string[]; standbyOf?: PostgresCluster } = {},
 ): Promise<PostgresCluster> {
   const user = await serverUser();
   const folder = await Deno.makeTempDir({ prefix: "postern_cluster_" });
@@ -62,13 +80,21 @@ export async function startCluster(
   const port = await freePort();
   const runBinary = (name: string, args: readonly string[]) => run(join(binaries(), name), args, user);
   const removal = removeAtEnd(folder, data);
-  await runBinary("initdb", [
-    ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
-    ...options.initdb ?? [],
-  ]);
+  const { standbyOf } = options;
+  if (standbyOf !== undefined) {
+    const from = ["-h", standbyOf.socketFolder, "-p", String(standbyOf.port), "-U", "postgres"];
+    await runBinary("pg_basebackup", [...from, "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync"]);
+  } else {
+    await runBinary("initdb", [
+      ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
+      ...options.initdb ?? [],
+    ]);
+  }
   await Deno.writeTextFile(
     join(data, "postgresql.conf"),
     [
+      // the copy of a standby ends without a line's end
+      "",
       `port = ${port}`,
       `listen_addresses = '127.0.0.1'`,
       `unix_socket_directories = '${folder}'`,
@@ -105,6 +131,7 @@ export async function startCluster(
       await runBinary("pg_ctl", ["-D", data, "reload"]);
     },
     stop,
+    kill: () => runBinary("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]),
     start,
     async becomeStandby() {
       await stop();

@@ -51,10 +51,10 @@ function sampleOf(line: string): ScrapedSample {
     assert.fail(`no sample: ${line}`);
   const pairs = [...labels.matchAll(/([a-z_][a-z_0-9]*)="((?:[^"\\]|\\.)*)"(?:,|$)/g)];
   assert.equal(pairs.map(([pair]) => pair).join(""), labels, line);
-  assert.match(value, /^-?[\d.]+(e[+-]?\d+)?$/, line);
+  assert.match(value, /^(?:-?[\d.]+(e[+-]?\d+)?|\+Inf)$/, line);
   return {
     name,
     labels: Object.fromEntries(pairs.map(([, label = "", text = ""]) => [label, text])),
-    value: Number(value),
+    value: value === "+Inf" ? Infinity : Number(value),
   };
 }

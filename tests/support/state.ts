@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Logger, silentLogger } from "../../src/core/logger.ts";
+import { type Channel, createChannel } from "../../src/app/processes/channel.ts";
+import { openParentEngine, serveEngine } from "../../src/state/parent_engine.ts";
 import { openPostgresEngine, setUpSql } from "../../src/state/postgres_engine.ts";
 import { openSqliteEngine } from "../../src/state/sqlite_engine.ts";
 import { openState, type State } from "../../src/state/state.ts";
@@ -70,6 +72,34 @@ const requireUrl = () => Deno.env.get("TEST_DATABASE_URL") ?? "";
 /** Opens the state as one more process would; it closes with the test. */
 export type OpenState = (options?: OpenOptions) => Promise<State>;
 
+/** Registers a test for each engine that several servers, or processes of one, use at once and that tells them so. */
+export function testServers(name: string, fn: (open: OpenState) => Promise<void>): void {
+  Deno.test(`state of a parent process: ${name}`, async () => {
+    await using opened = new AsyncDisposableStack();
+    const channels: Channel[] = [];
+    let served: ReturnType<typeof serveEngine> | undefined;
+    await fn(({ now = Date.now, logger = silentLogger } = {}) => {
+      served ??= serveEngine(opened.use(openSqliteEngine(undefined, now)), () => channels);
+      const [down, up] = [new TransformStream<Uint8Array>(), new TransformStream<Uint8Array>()];
+      const parent = createChannel({ readable: up.readable, writable: down.writable, logger });
+      const child = createChannel({ readable: down.readable, writable: up.writable, logger });
+      channels.push(parent);
+      served.serve(parent);
+      opened.defer(() => {
+        for (const each of [parent, child]) each.close();
+      });
+      return Promise.resolve(
+        opened.use(openState({ engine: openParentEngine(child, now), graceMs: 60_000, logger })),
+      );
+    });
+  });
+  testWithPostgres(`state in PostgreSQL: ${name}`, async () => {
+    await using made = await createStateDatabase();
+    await using opened = new AsyncDisposableStack();
+    await fn(async (options) => opened.use(await made.open(options)));
+  });
+}
+
 /** Registers a test for each engine that several processes may use at once. */
 export function testSharedStates(name: string, fn: (open: OpenState) => Promise<void>): void {
   Deno.test(`state in a file: ${name}`, async () => {
@@ -78,11 +108,7 @@ export function testSharedStates(name: string, fn: (open: OpenState) => Promise<
     const path = join(folder.path, "data", "state.sqlite");
     await fn(({ now, logger } = {}) => Promise.resolve(opened.use(fileState(path, now, logger))));
   });
-  testWithPostgres(`state in PostgreSQL: ${name}`, async () => {
-    await using made = await createStateDatabase();
-    await using opened = new AsyncDisposableStack();
-    await fn(async (options) => opened.use(await made.open(options)));
-  });
+  testServers(name, fn);
 }
 
 /** Registers a test for each engine. In memory there is one state, which has the options of the first time. */

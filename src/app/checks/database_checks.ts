@@ -6,6 +6,7 @@ import { type ColumnRefusal, unmatchedColumnWarnings } from "../../postgres/cata
 import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
+import { defaultLagMs, type HostReport, lagText } from "../../postgres/pool/host_choice.ts";
 import { quoteIfNeeded } from "../../postgres/sql_text.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
 import { isIterative } from "../../rag_server/search/document_table.ts";
@@ -15,7 +16,7 @@ import { type Check, type CheckResult, error, note, warning } from "./check.ts";
 import { type RelationName, relationName } from "./tables/table_facts.ts";
 import { shellWord } from "../../core/text/shell_word.ts";
 
-/** Whether a database answers, and which of its hosts did; all that needs it follows. */
+/** Whether a database answers, and which of its hosts did; what each is where callers are spread over them. All that needs it follows. */
 export function databaseCheck(
   database: Database,
   options: DatabaseOptions,
@@ -29,7 +30,8 @@ export function databaseCheck(
         const [version, address, port, isStandby] = row ?? [];
         const place = address ? `at ${address}:${port}` : "over a local socket";
         const role = isStandby === "t" ? ", a standby" : "";
-        return [note(`PostgreSQL ${version} answers ${place}${role}`), ...next];
+        const hosts = database.hosts().map((host) => hostResult(host, options));
+        return [note(`PostgreSQL ${version} answers ${place}${role}`), ...hosts, ...next];
       } catch (thrown) {
         if (!(thrown instanceof AppError)) throw thrown;
         return [unreachable(thrown, options)];
@@ -37,6 +39,17 @@ export function databaseCheck(
     },
   };
 }
+
+function hostResult(
+  { host, role, lagMs }: HostReport,
+  { maxReplicaLagMs = defaultLagMs }: DatabaseOptions,
+): CheckResult {
+  const what = `${host}: ${role}${role === "standby" ? `, ${lagText(lagMs)}` : ""}`;
+  return lagMs <= maxReplicaLagMs ? note(what) : warning(`${what}: it serves no callers`, hostRemedy);
+}
+
+const hostRemedy = "-- Start it, or take it out of hosts. Of a standby that runs, see whether it streams:\n" +
+  "SELECT status, pg_is_wal_replay_paused() FROM pg_stat_wal_receiver;";
 
 const serverSql = `SELECT current_setting('server_version'), host(inet_server_addr()), inet_server_port(),
   pg_is_in_recovery()`;

@@ -65,7 +65,7 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
     opening.use(watchPools(options.metrics, "rag_server", {
       pools,
       maxConnections: config.max_connections,
-      databases: () => list.map(({ databaseOptions }) => databaseOptions.name),
+      databases: () => list.map(({ database }) => database),
     }));
   }
   const list: OpenPipeline[] = [];
@@ -182,6 +182,7 @@ function pipelineDatabaseOptions(
     sslMode: database.sslmode ?? "prefer",
     ...defined({ sslRootCertFile: root, sslCertFile: cert, sslKeyFile: key }),
     targetSessionAttrs: database.target_session_attrs ?? "any",
+    ...defined({ maxReplicaLagMs: database.max_replica_lag }),
     poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: 30 * 60_000,
     pooler: database.pooler ?? "none",

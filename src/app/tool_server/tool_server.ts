@@ -97,7 +97,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const watchedPools = watchPools(metrics, "tool_server", {
     pools,
     maxConnections,
-    databases: () => entries.map(({ name }) => name),
+    databases: () => entries.map(({ database }) => database),
   });
   const opened = new WeakMap<OpenDatabase["options"], Database>();
   const entryOf = ({ options: database, availableToUsers }: OpenDatabase) => {

@@ -50,6 +50,13 @@ export const hostEntry = section({
   port: port().prefault(5432).describe("Port"),
 });
 
+/** Lag is measured once a second. */
+export const replicaLag = () =>
+  duration().refine((ms) => ms >= 2_000 && ms <= 86_400_000, { error: "expected a duration from 2s to 1d" })
+    .optional().describe(
+      "How far a standby may be behind where callers are spread over standbys; without it, 1m",
+    );
+
 /** A database that the tools may read. */
 export const database = section({
   name: text().describe("Name of the database in tools, tokens and lists"),
@@ -58,8 +65,9 @@ export const database = section({
   hosts: listOfSome("host", hostEntry).optional()
     .describe("Several servers instead of host and port; Postern tries them in order"),
   target_session_attrs: choice(...targetSessionAttrs).prefault("any").describe(
-    "Which servers Postern accepts, as in libpq",
+    "Which servers Postern accepts, as in libpq; with prefer-standby, callers are spread over the standbys",
   ),
+  max_replica_lag: replicaLag(),
   embedded: filePath("memory").optional()
     .describe("An embedded PostgreSQL instead of a server: memory, or the folder for its data"),
   database: text().prefault("postgres").describe("Name of the database on the server"),

@@ -20,7 +20,7 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
-import { hostEntry, pipelineRowSecurity } from "./databases.ts";
+import { hostEntry, pipelineRowSecurity, replicaLag } from "./databases.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
@@ -31,8 +31,9 @@ const pipelineDatabase = section({
     "Several servers instead of host and port; Postern tries them in order",
   ),
   target_session_attrs: choice(...targetSessionAttrs).optional().describe(
-    "Which servers Postern accepts, as in libpq",
+    "Which servers Postern accepts, as in libpq; with hosts, prefer-standby, which spreads callers over the standbys",
   ),
+  max_replica_lag: replicaLag(),
   database: text().describe("Name of the database on the server"),
   user: text().optional().describe("PostgreSQL role to connect as"),
   password: text().optional().describe("Password"),

@@ -137,6 +137,11 @@ export function createServerMetrics() {
       help: "Requests that wait for a connection.",
       labels: ["server", "database"],
     }),
+    hostLag: createGauges({
+      name: "postern_database_host_lag_seconds",
+      help: "How far a host is behind where callers are spread over standbys, by its role.",
+      labels: ["server", "database", "host", "role"],
+    }),
     logins: createCounters({
       name: "postern_logins_total",
       help: "Logins, by how they ended.",

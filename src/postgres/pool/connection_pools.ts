@@ -15,6 +15,7 @@ import {
   type PrincipalPool,
   type Waiter,
 } from "./principal_pool.ts";
+import { createHostChoice, type HostChoice, type HostReport, isSpread } from "./host_choice.ts";
 import { probeServer } from "./probe_server.ts";
 import { createServerCapacities, isShortage } from "./server_capacity.ts";
 import { closeLongestIdle, createSpareConnections } from "./spare_connections.ts";
@@ -40,6 +41,9 @@ export interface ConnectionPools extends AsyncDisposable {
    * role gives up, since it has more of them or no use for it. Where a pool can have none at all, its callers are refused
    * after `shortageWaitMs`.
    *
+   * Where callers are spread over a database's standbys, each host is as a database of its own, and the connection is one to
+   * the caller's.
+   *
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; `overloaded` where the admission refuses
    * the call; the signal's reason where that aborts
    */
@@ -56,6 +60,8 @@ export interface ConnectionPools extends AsyncDisposable {
   close(): Promise<void>;
   /** The pools of now. */
   counts(): Iterable<PoolCounts>;
+  /** What is known of the hosts where callers are spread over a database's standbys, while it is in use; else none. */
+  hosts(database: DatabaseOptions): readonly HostReport[];
 }
 
 /** One pool's connections, and the callers who wait for one. */
@@ -92,6 +98,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
+  const choices = new Map<DatabaseOptions, HostChoice>();
   const capacities = createServerCapacities({ now, logger });
   const logLongWait = createLongWaitLog(logger, now);
   // with those that ended and still have connections
@@ -128,9 +135,17 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
 
   function availabilityOf(database: DatabaseOptions): AvailabilityLog {
     const known = availabilities.get(database) ??
-      createAvailabilityLog(logger.with({ database: database.name }), now);
+      createAvailabilityLog(logger.with(defined({ database: database.name, host: database.hostName })), now);
     availabilities.set(database, known);
     return known;
+  }
+
+  /** Where callers are spread over a database's hosts, the choice between them; else undefined. */
+  function choiceOf(database: DatabaseOptions): HostChoice | undefined {
+    if (isClosed || !isSpread(database)) return undefined;
+    const made = choices.get(database) ?? createHostChoice(database, logger, () => choices.delete(database));
+    choices.set(database, made);
+    return made;
   }
 
   const freeConnections = () => maxConnections - sum(pools, (pool) => pool.size());
@@ -299,30 +314,38 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     stopRetry();
     poolsOf.clear();
     stuckBackends[Symbol.dispose]();
+    await Promise.all([...choices.values()].map((choice) => choice.close()));
     await end([...pools], true);
     admission[Symbol.dispose]();
   }
 
   return {
-    async acquire(database, principal, signal) {
-      signal.throwIfAborted();
-      if (isClosed) throw new PoolEndedError(database.name);
-      const pool = poolFor(principal, database);
+    acquire(database, principal, signal) {
       const caller = callerKey(principal);
-      // what is idle has been offered to all who wait
-      const idle = stuckBackends.isEmpty ? pool.takeIdle(caller) : undefined;
-      return idle ?? await waitFor(pool, caller, signal);
+      const acquireFrom = async (host: DatabaseOptions) => {
+        signal.throwIfAborted();
+        if (isClosed) throw new PoolEndedError(host.name);
+        const pool = poolFor(principal, host);
+        // what is idle has been offered to all who wait
+        const idle = stuckBackends.isEmpty ? pool.takeIdle(caller) : undefined;
+        return idle ?? await waitFor(pool, caller, signal);
+      };
+      return choiceOf(database)?.use(caller, signal, acquireFrom) ?? acquireFrom(database);
     },
-    async probe(database, signal) {
-      if (isClosed) throw new PoolEndedError(database.name);
-      await probeServer({
-        database,
-        availability: availabilityOf(database),
-        borrowIdle: () => borrowIdle(database),
-        openPooled: (soon) => openPooled(database, soon),
-        logger: logger.with({ database: database.name }),
-      }, signal);
+    probe(database, signal) {
+      const probeHost = async (host: DatabaseOptions) => {
+        if (isClosed) throw new PoolEndedError(host.name);
+        await probeServer({
+          database: host,
+          availability: availabilityOf(host),
+          borrowIdle: () => borrowIdle(host),
+          openPooled: (soon) => openPooled(host, soon),
+          logger: logger.with({ database: host.name }),
+        }, signal);
+      };
+      return choiceOf(database)?.use(callerKey(prober), signal, probeHost) ?? probeHost(database);
     },
+    hosts: (database) => choices.get(database)?.report() ?? [],
     async closePrincipal(principal) {
       const key = principalKey(principal);
       const ended = [...poolsOf.get(key)?.values() ?? []];

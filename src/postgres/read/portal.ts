@@ -38,6 +38,8 @@ export type OwnStatement = readonly [sql: string, ...values: string[]];
 export interface Around {
   readonly before: readonly OwnStatement[];
   readonly after: readonly OwnStatement[];
+  /** Called when those before have run, which the server then says before it comes to the portal's. Optional. */
+  readonly onBegun?: (() => void) | undefined;
 }
 
 /**
@@ -58,6 +60,8 @@ export async function openPortal(
   const values = [...parameters];
   const kept = isKept ? keptStatement(client, sql) : undefined;
   const opening = [
+    // else what the server answers stays in its buffer until it is full
+    ...(around.onBegun === undefined ? [] : [flush]),
     ...(kept === undefined ? [serialize.parse({ text: sql })] : kept.preparation),
     serialize.bind({ statement: kept?.name ?? "", values }),
     serialize.describe(portal),
@@ -66,6 +70,7 @@ export async function openPortal(
   const onBegun = () => {
     isBegun = true;
     kept?.begun();
+    around.onBegun?.();
   };
   let isPlanned = false;
   const onPlanned = (columns: readonly Column[]) => {
@@ -74,7 +79,7 @@ export async function openPortal(
   };
   let isSuspended: boolean;
   try {
-    isSuspended = await runPart(client, { opening, rows, onBegun, onColumns: onPlanned, onRow, ...around });
+    isSuspended = await runPart(client, { ...around, opening, rows, onBegun, onColumns: onPlanned, onRow });
   } catch (error) {
     if (!isBegun) throw error;
     kept?.forget();
@@ -160,6 +165,7 @@ function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
 /** The unnamed portal. */
 const portal = { type: "P", name: "" } as const;
 const sync = serialize.sync();
+const flush = serialize.flush();
 
 /** Runs a statement to its end. */
 function messagesOf(statement: OwnStatement): Buffer {

@@ -65,12 +65,14 @@ export interface ReadOnlyTransaction {
  * Runs `run` in a read-only transaction and rolls back, whatever comes of it.
  *
  * @param begin as {@linkcode beginReadOnly} gives it
+ * @param onBegun called when the server has opened it, which it says before it begins with a statement. Optional
  * @throws what `run` throws, or what PostgreSQL answers to `begin`
  */
 export async function inReadOnlyTransaction<T>(
   client: pg.Client,
   begin: readonly OwnStatement[],
   run: (transaction: ReadOnlyTransaction) => Promise<T>,
+  onBegun?: () => void,
 ): Promise<T> {
   let isOpen = false;
   const transaction: ReadOnlyTransaction = {
@@ -78,7 +80,7 @@ export async function inReadOnlyTransaction<T>(
       const before = isOpen ? [] : begin;
       isOpen = true;
       const after: readonly OwnStatement[] = isLast ? [["ROLLBACK"]] : [];
-      let portal = await openPortal(client, request, { before, after });
+      let portal = await openPortal(client, request, { before, after, onBegun });
       if (portal === undefined) {
         await client.query("ROLLBACK");
         portal = await openPortal(client, request, { before: begin, after });

@@ -8,6 +8,7 @@ import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_re
 import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { mcpOptions, plainCall, plainTool, serveMcp } from "../../support/mcp_endpoint.ts";
+import { memoryState } from "../../support/state.ts";
 
 const [version, info, able] = ["protocolVersion", "clientInfo", "clientCapabilities"].map((key) =>
   `io.modelcontextprotocol/${key}`
@@ -290,7 +291,7 @@ function fixture() {
         complete: () => Promise.resolve(["you"]),
       }]),
     }),
-    tasks: createTasks({ waitMs: 20 }),
+    tasks: createTasks({ state: memoryState(), waitMs: 20 }),
   };
 }
 

@@ -4,7 +4,8 @@ import { whyEnded } from "../../../src/core/async/abort.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createTasks, type Tasks, type TaskWork } from "../../../src/tool_server/mcp/tasks.ts";
 import type { ToolResult } from "../../../src/tool_server/tools/tool.ts";
-import { testSharedStates, testStates } from "../../support/state.ts";
+import type { State } from "../../../src/state/state.ts";
+import { type OpenState, testServers, testSharedStates, testStates } from "../../support/state.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const ann: Principal = { kind: "token", id: "ann" };
@@ -200,24 +201,35 @@ testStates("the end of a token or session, and of the server, ends its tasks", a
   assert.equal(whyEnded(his.work.given.signal), "the server stops");
 });
 
-testStates("an owner's oldest results make room; where all work, the next call is waited for", async (open) => {
-  await using tasks = createTasks({ state: await open(), waitMs: 1, bounds: { ...bounds, tasksPerOwner: 2 } });
-  const [first, second] = [await begin(tasks), await begin(tasks)];
-  const third = createWork();
-  const waiting = tasks.run(ann, stays, third.begin);
-  const other = await begin(tasks, bo);
-  third.resolve(text("waited"));
-  assert.deepEqual(await waiting, text("waited"));
-  await finish(tasks, first, "first");
-  const fourth = await begin(tasks);
-  assert.ok(!await isThere(tasks, ann, first.id));
-  for (const { id } of [second, fourth]) assert.ok(await isThere(tasks, ann, id));
-  assert.ok(await isThere(tasks, bo, other.id));
-});
+testStates(
+  "an owner's oldest results make room; where all work, the next call is waited for",
+  async (open) => {
+    await using tasks = createTasks({
+      state: await open(),
+      waitMs: 1,
+      bounds: { ...bounds, tasksPerOwner: 2 },
+    });
+    const [first, second] = [await begin(tasks), await begin(tasks)];
+    const third = createWork();
+    const waiting = tasks.run(ann, stays, third.begin);
+    const other = await begin(tasks, bo);
+    third.resolve(text("waited"));
+    assert.deepEqual(await waiting, text("waited"));
+    await finish(tasks, first, "first");
+    const fourth = await begin(tasks);
+    assert.ok(!await isThere(tasks, ann, first.id));
+    for (const { id } of [second, fourth]) assert.ok(await isThere(tasks, ann, id));
+    assert.ok(await isThere(tasks, bo, other.id));
+  },
+);
 
 testStates("results are bounded for each owner, and in all by those of whoever has most", async (open) => {
   const long = "x".repeat(400);
-  await using tasks = createTasks({ state: await open(), waitMs: 1, bounds: { ...bounds, size: 1_800, sizePerOwner: 1_300 } });
+  await using tasks = createTasks({
+    state: await open(),
+    waitMs: 1,
+    bounds: { ...bounds, size: 1_800, sizePerOwner: 1_300 },
+  });
   const hers = [await begin(tasks), await begin(tasks), await begin(tasks)];
   for (const task of hers) await finish(tasks, task, long);
   assert.deepEqual(await areThere(tasks, ann, hers), [false, true, true]);
@@ -239,4 +251,172 @@ testStates("a task is forgotten some time after it has ended", async (open) => {
   const task = await begin(tasks);
   task.work.resolve(text("done"));
   await waitUntil("it is forgotten", async () => !await isThere(tasks, ann, task.id));
+});
+
+/** The tasks of two processes that share a state; the second is moved in time apart from the first. */
+async function shared(open: OpenState, options: Omit<Parameters<typeof createTasks>[0], "state"> = {}) {
+  await using made = new AsyncDisposableStack();
+  const clock = { here: Date.parse("2026-08-01T10:00:00Z"), there: Date.parse("2026-08-01T10:00:00Z") };
+  const states = [await open({ now: () => clock.here }), await open({ now: () => clock.there })] as const;
+  const [here, there] = states.map((state) => made.use(createTasks({ state, waitMs: 1, ...options })));
+  assert.ok(here !== undefined && there !== undefined);
+  const stack = made.move();
+  return {
+    here,
+    there,
+    clock,
+    /** Nothing is heard of the first process any more. */
+    kill: () => states[0][Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+testSharedStates("a task is the same at another process, and there for its owner alone", async (open) => {
+  const rightsOf = (principal: Principal) => principal.kind === "token" ? principal.database ?? "" : "";
+  await using processes = await shared(open, { rightsOf });
+  const { here, there, clock } = processes;
+  const task = await begin(here);
+  assert.deepEqual((await there.get(ann, task.id)).view, task.handle);
+  for (const other of [bo, { ...ann, database: "team" }]) {
+    assert.ok(!await isThere(there, other, task.id));
+    await assert.rejects(there.cancel(other, task.id), isNotFound);
+  }
+  clock.here += 5_000;
+  clock.there += 5_000;
+  task.work.given.tell("Running the statement: 15 s");
+  await waitUntil(
+    "it is told",
+    async () => (await there.get(ann, task.id)).view.statusMessage === "Running the statement: 15 s",
+  );
+  await finish(here, task, "done");
+  const [mine, theirs] = [await here.get(ann, task.id), await there.get(ann, task.id)];
+  assert.deepEqual(theirs, mine);
+  assert.deepEqual(theirs.ended, { status: "completed", result: text("done") });
+  assert.ok(!await isThere(there, bo, task.id));
+  // one that has ended stays as it is
+  await there.cancel(ann, task.id);
+  assert.equal(await statusOf(there, ann, task.id), "completed");
+  clock.there += 600_000;
+  assert.ok(!await isThere(there, ann, task.id));
+});
+
+testServers("a task is cancelled from another process, by its owner alone", async (open) => {
+  await using processes = await shared(open);
+  const { here, there } = processes;
+  const [task, other] = [await begin(here), await begin(here)];
+  await assert.rejects(there.cancel(bo, task.id), isNotFound);
+  await there.cancel(ann, other.id);
+  await waitUntil("it is cancelled", async () => await statusOf(there, ann, other.id) === "cancelled");
+  assert.equal(whyEnded(other.work.given.signal), "its caller cancelled it");
+  assert.equal(task.work.given.signal.aborted, false);
+  assert.equal(await statusOf(there, ann, task.id), "working");
+});
+
+testSharedStates("a task fails once its process has said nothing for long, and no sooner", async (open) => {
+  await using processes = await shared(open);
+  const { here, there, clock } = processes;
+  const task = await begin(here);
+  clock.here += 41_000;
+  clock.there += 41_000;
+  await waitUntil("it is told that it works", async () => await statusOf(there, ann, task.id) === "working");
+  await processes.kill();
+  clock.there += 40_000;
+  assert.equal(await statusOf(there, ann, task.id), "working");
+  clock.there += 1;
+  const { view, ended } = await there.get(ann, task.id);
+  assert.deepEqual([view.status, view.statusMessage], ["failed", "The call failed"]);
+  assert.deepEqual(ended, {
+    status: "failed",
+    error: { code: -32027, message: "Cannot end the call: the server that ran it has stopped" },
+  });
+  assert.ok(!await isThere(there, bo, task.id));
+  await there.cancel(ann, task.id);
+});
+
+testSharedStates("a task whose process was killed makes room for its owner's next", async (open) => {
+  await using processes = await shared(open, { bounds: { ...bounds, tasksPerOwner: 1 } });
+  const { here, there, clock } = processes;
+  const task = await begin(here);
+  await processes.kill();
+  const work = createWork();
+  const waited = there.run(ann, stays, work.begin);
+  work.resolve(text("waited"));
+  assert.deepEqual(await waited, text("waited"));
+  clock.there += 40_001;
+  const next = await begin(there);
+  assert.deepEqual(await areThere(there, ann, [task, next]), [false, true]);
+});
+
+testSharedStates("the tasks of all processes are bounded together", async (open) => {
+  const together = { tasks: 3, tasksPerOwner: 2, size: 1_800, sizePerOwner: 1_300 };
+  await using processes = await shared(open, { bounds: together });
+  const { here, there } = processes;
+  const [first, second] = [await begin(here), await begin(there)];
+  const isWaitedFor = async (tasks: Tasks, principal: Principal) => {
+    const work = createWork();
+    const answer = tasks.run(principal, stays, work.begin);
+    work.resolve(text("waited"));
+    return !("taskId" in await answer);
+  };
+  assert.ok(await isWaitedFor(here, ann));
+  assert.ok(await isWaitedFor(there, ann));
+  const other = await begin(here, bo);
+  assert.ok(await isWaitedFor(there, bo));
+  await finish(here, first, "first");
+  // her own that has ended makes room, at whichever process it was
+  const third = await begin(there);
+  assert.deepEqual(await areThere(here, ann, [first, second, third]), [false, true, true]);
+  const long = "x".repeat(500);
+  await finish(there, second, long);
+  await finish(there, third, long);
+  assert.deepEqual(await areThere(here, ann, [second, third]), [false, true]);
+  assert.ok(await isThere(there, bo, other.id));
+});
+
+testSharedStates("who has no token or session any more has no task at any process", async (open) => {
+  await using processes = await shared(open);
+  const { here, there } = processes;
+  const [hers, his] = [await begin(here), await begin(here, bo)];
+  there.endPrincipal(ann);
+  await waitUntil("it is gone", async () => !await isThere(there, ann, hers.id));
+  assert.ok(await isThere(there, bo, his.id));
+  // each process is told of the end
+  here.endPrincipal(ann);
+  assert.equal(whyEnded(hers.work.given.signal), "its token or session has ended");
+  assert.ok(!await isThere(here, ann, hers.id));
+});
+
+testSharedStates("what a server that stops ends is told by another one", async (open) => {
+  await using processes = await shared(open);
+  const { here, there } = processes;
+  const task = await begin(here);
+  await here[Symbol.asyncDispose]();
+  assert.deepEqual((await there.get(ann, task.id)).ended, {
+    status: "completed",
+    result: { ...text("the server stops"), isError: true },
+  });
+});
+
+testStates("where the state is away a call is waited for, and nothing is told of tasks", async (open) => {
+  const whole = await open();
+  const gone = new AppError("unavailable", "Cannot answer now", { data: { retryAfterSeconds: 1 } });
+  let isAway = false;
+  const orAway = <T>(work: () => Promise<T>) => isAway ? Promise.reject(gone) : work();
+  const state: State = {
+    ...whole,
+    read: (statements) => orAway(() => whole.read(statements)),
+    change: (statements, options) => orAway(() => whole.change(statements, options)),
+  };
+  await using tasks = createTasks({ state, waitMs: 1 });
+  const before = await begin(tasks);
+  isAway = true;
+  const work = createWork();
+  const answer = tasks.run(ann, stays, work.begin);
+  setTimeout(() => work.resolve(text("waited")), 50);
+  assert.deepEqual(await answer, text("waited"));
+  // its own process knows of it
+  assert.equal(await statusOf(tasks, ann, before.id), "working");
+  await assert.rejects(tasks.get(bo, before.id), gone);
+  await assert.rejects(tasks.cancel(bo, before.id), gone);
+  isAway = false;
 });

@@ -12,6 +12,7 @@ const database = (name: string): Database => ({
   checkCaller: () => {},
   read: unused,
   ping: unused,
+  hosts: () => [],
   tryIndexes: unused,
   warnings: unused,
   onceReached: unused,

@@ -25,6 +25,7 @@ const database = (name: string, ping: Database["ping"] = () => Promise.resolve()
   checkCaller: () => {},
   read: unused,
   ping,
+  hosts: () => [],
   tryIndexes: unused,
   warnings: unused,
   onceReached: unused,
