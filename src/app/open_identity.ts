@@ -7,6 +7,7 @@ import {
 } from "../identity/credentials/credential_watcher.ts";
 import type { CredentialText } from "../identity/credentials/yaml_entries.ts";
 import type { Issuer } from "../identity/issuer/issuer.ts";
+import { readGeneration } from "./telemetry/generation.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
 import { createRateLimiter, type RateLimiter } from "../identity/rate_limiter.ts";
@@ -279,6 +280,7 @@ async function openTokens(
     onEnded: (id) => options.onEnded({ kind: "token", id }),
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
   });
+  tellGeneration("tokens", () => tokens.fingerprint, options, stack);
   late.watcher = stack.use(await watchFile("tokens", path, tokens.text, tokens.read, tokens.adopt, options));
   const sweep = () =>
     tokens.sweep().catch((error) =>
@@ -314,10 +316,21 @@ async function openUsers(
     },
   });
   stack.use(users);
+  tellGeneration("users", () => users.text, options, stack);
   late.watcher = stack.use(
     await watchFile("users", path, users.text, () => users.reload(), () => {}, options),
   );
   return users;
+}
+
+function tellGeneration(
+  what: "tokens" | "users",
+  text: () => string | undefined,
+  { accounts, metrics }: OpenOptions,
+  stack: AsyncDisposableStack,
+): void {
+  const of = accounts === "http" ? what : `server ${what}`;
+  stack.defer(metrics.generations.collect(readGeneration(of, text)));
 }
 
 /**

@@ -20,6 +20,7 @@ import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
 import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { refuseEmptyFile } from "./checks/configuration_checks.ts";
+import { readGeneration } from "./telemetry/generation.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
   authenticationBy,
@@ -89,10 +90,15 @@ export async function run(options: RunOptions): Promise<number | void> {
   await using databases = demo
     ? await openDemoDatabase(logger)
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
-  const servers: ApplyConfig[] = [({ log, limits }) =>
+  let settings = settingsText(config);
+  using _generation = {
+    [Symbol.dispose]: metrics.generations.collect(readGeneration("configuration", () => settings)),
+  };
+  const servers: ApplyConfig[] = [(next) =>
     Promise.resolve(() => {
-      level = log.level;
-      quotas.replace(limits);
+      level = next.log.level;
+      quotas.replace(next.limits);
+      settings = settingsText(next);
     })];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
@@ -153,6 +159,11 @@ export async function run(options: RunOptions): Promise<number | void> {
       return ragServer?.[Symbol.asyncDispose]();
     }),
   ]);
+}
+
+/** What servers with the same settings have alike. */
+function settingsText({ own_process: _own, notify_socket: _socket, ...config }: Config): string {
+  return JSON.stringify(config);
 }
 
 /** The demo leaves nothing behind. */

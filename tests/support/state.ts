@@ -85,9 +85,6 @@ export function testServers(name: string, fn: (open: OpenState) => Promise<void>
       const child = createChannel({ readable: down.readable, writable: up.writable, logger });
       channels.push(parent);
       served.serve(parent);
-      opened.defer(() => {
-        for (const each of [parent, child]) each.close();
-      });
       return Promise.resolve(
         opened.use(openState({ engine: openParentEngine(child, now), graceMs: 60_000, logger })),
       );

@@ -175,6 +175,12 @@ async function serve(
       pipelines,
       readinessOfAll,
       calls,
+      generations: () =>
+        state?.isShared
+          ? Object.fromEntries(
+            metrics.generations.family.read().map(({ labels: [of, which] }) => [of, which]),
+          )
+          : undefined,
       isWaiting: () => state?.isShared === true && !state.hasAnswered(),
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,

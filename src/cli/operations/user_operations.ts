@@ -99,7 +99,12 @@ export async function enableUser(
   options: OperationOptions = {},
 ): Promise<void> {
   const { userFile: path, username, shared } = settings;
-  const user = await users.enableUser({ path, username });
+  const { records } = shared === undefined ? { records: [] } : await users.readUserFile(path);
+  // then the file may be one that nobody writes
+  const enabled = records.find((user) =>
+    user.username === username && user.enabled && user.failedAttempts === 0
+  );
+  const user = enabled ?? await users.enableUser({ path, username });
   if (shared !== undefined) await forgetFailedLogins(shared.state, accounts, user);
   await report(settings, user, `Enabled user ${visible(username)} in ${path}`, print, options);
 }

@@ -265,6 +265,12 @@ export function createServerMetrics() {
       help: "When the process started, in seconds since 1970.",
       labels: [],
     }),
+    generations: createGauges({
+      name: "postern_generation_info",
+      help: "1, with what tells the settings and credential files that the server runs with from others.",
+      labels: ["of", "generation"],
+      ofSeveral: "largest",
+    }),
     buildInfo: createGauges({
       name: "postern_build_info",
       help: "1, with what the program was built from.",

@@ -1,5 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import { digestOfHash, isPresented, type PresentedToken } from "../presented_token.ts";
+import { sha256 } from "../../core/text/sha256.ts";
 import { readCredentialText, rewriteCredentialFile } from "../credentials/credential_file.ts";
 import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
 import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
@@ -43,11 +44,13 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
   /** In milliseconds since 1970. */
   let retryAt = -Infinity;
 
+  let fingerprint = "";
   function adopt(read: RecordsRead<TokenRecord>): void {
     for (const { message } of read.faults) logger.warn(message);
     faulty = new Set(read.faults.map(({ entry }) => entry));
     const before = records;
     records = new Map(read.records.map((record) => [record.id, record]));
+    fingerprint = sha256(JSON.stringify(read.records));
     index = createTokenIndex(read.records);
     // a token that was replaced under its id is another token
     for (const [id, { hash, database }] of before) {
@@ -65,6 +68,10 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
   return {
     get size() {
       return index.size;
+    },
+    /** Tells the tokens that are in force from others. */
+    get fingerprint() {
+      return fingerprint;
     },
     /** The file's text as it was read at the start; undefined where there was no file. */
     text: file?.text,

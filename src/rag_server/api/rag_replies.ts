@@ -77,14 +77,21 @@ const pipelinesHealth = z.array(
   }).openapi("PipelineHealth"),
 );
 
+const generations = z.record(z.string(), z.string()).optional().openapi({
+  description:
+    "What tells the settings and credential files that this server runs with from those of others that share its state",
+  example: { configuration: "5d41402abc4b", tokens: "7d793037a076" },
+});
+
 const healthStatus = z.enum(["healthy", "degraded"]).openapi({
   description:
     "degraded: a provider or a database is unreachable, or row-level security does not hold every caller",
 });
 
-export const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth }).openapi(
-  "HealthResponse",
-);
+export const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth, generations })
+  .openapi(
+    "HealthResponse",
+  );
 
 /** Of a server that asks who is calling. */
 export const partialHealthReply = z.object({
@@ -92,6 +99,7 @@ export const partialHealthReply = z.object({
   pipelines: pipelinesHealth.optional().openapi({
     description: "Those that the caller may use; left out for a caller without a valid token",
   }),
+  generations,
 }).openapi("HealthResponse");
 
 export const pipelinesReply = z.object({

@@ -52,6 +52,8 @@ export interface RagRoutesOptions {
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
+  /** Optional: what tells settings and credential files from those of other servers, by what they are. */
+  readonly generations?: () => Record<string, string> | undefined;
   /** Optional: whether the server still waits for what it shares with others. */
   readonly isWaiting?: () => boolean;
   /** Optional: none where the process serves alone. */
@@ -148,7 +150,8 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       if (context.env.principal === undefined) return JSON.stringify({ status } satisfies HealthReply);
       const names = new Set(visible(context).map(({ name }) => name));
       const shown = all?.filter(({ name }) => names.has(name));
-      return JSON.stringify({ status, pipelines: shown } satisfies HealthReply);
+      const generations = options.generations?.();
+      return JSON.stringify({ status, pipelines: shown, generations } satisfies HealthReply);
     },
     "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),

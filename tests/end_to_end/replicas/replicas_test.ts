@@ -4,6 +4,7 @@ import { administer, logIn, password } from "../../support/accounts.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createFormBrowser, createOauthClient } from "../../support/oauth_server.ts";
 import { type Replicas, startReplicas } from "../../support/replicas.ts";
+import { freePort } from "../../support/token_issuer.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
@@ -248,4 +249,34 @@ testWithPostgres("a server that starts while the state is away waits, and says f
   await waitUntil("it is ready", async () => (await fetch(`${server.url}/ready`)).status === 200);
   assert.equal((await logIn(server, "alice")).status, 200);
   await createOauthClient(replicas.balancer.url);
+});
+
+testWithPostgres("metrics tell which settings and tokens each replica runs with", async () => {
+  const port = freePort();
+  await using replicas = await startReplicas({
+    count: 1,
+    config: `metrics: { address: "127.0.0.1:${port}" }`,
+  });
+  const [folder] = replicas.folders;
+  assert.ok(folder !== undefined);
+  const generation = async (of: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return new RegExp(`postern_generation_info\\{of="${of}",generation="([0-9a-f]{12})"\\} 1`).exec(text)
+      ?.[1];
+  };
+  const before = { tokens: await generation("tokens"), configuration: await generation("configuration") };
+  assert.ok(before.tokens !== undefined && before.configuration !== undefined);
+  await folder.addToken();
+  await waitUntil("the tokens are others", async () => await generation("tokens") !== before.tokens);
+  assert.equal(await generation("configuration"), before.configuration);
+  await folder.write(
+    (await Deno.readTextFile(folder.configFile)).replace(
+      "databases: [",
+      "log: { level: debug }\ndatabases: [",
+    ),
+  );
+  await waitUntil(
+    "the settings are others",
+    async () => await generation("configuration") !== before.configuration,
+  );
 });
