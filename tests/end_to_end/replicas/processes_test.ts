@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { createCertificateAuthority } from "../support/network/certificates.ts";
-import { openRawConnection } from "../support/network/raw_connection.ts";
-import { rawExchange } from "../support/network/raw_exchange.ts";
-import { testWithPrograms } from "../support/programs.ts";
-import { scrape } from "../support/scrape.ts";
-import { runProgram, type ServerProcess, startServer } from "../support/server_process.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { createCertificateAuthority } from "../../support/network/certificates.ts";
+import { openRawConnection } from "../../support/network/raw_connection.ts";
+import { rawExchange } from "../../support/network/raw_exchange.ts";
+import { testWithPrograms } from "../../support/programs.ts";
+import { scrape } from "../../support/scrape.ts";
+import { runProgram, type ServerProcess, startServer } from "../../support/server_process.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const isLinux = Deno.build.os === "linux";
 const linuxTest = (name: string, fn: (t: Deno.TestContext) => Promise<void>) =>
