@@ -7,13 +7,30 @@ import { silentLogger } from "../../../src/core/logger.ts";
 type Bounds = Partial<Omit<Parameters<typeof createChannel>[0], "readable" | "writable">>;
 type Bytes = Uint8Array;
 
-/** Two ends, joined as by a pipe, and what ends both. */
+/** A stream of bytes that can be broken off. */
+function pipe() {
+  let controller: TransformStreamDefaultController<Bytes> | undefined;
+  const { readable, writable } = new TransformStream<Bytes, Bytes>({
+    start: (own) => void (controller = own),
+  });
+  return { readable, writable, end: () => controller?.terminate() };
+}
+
+/** Two ends, joined as by pipes. */
 function pair(bounds: Bounds = {}) {
-  const [there, back] = [new TransformStream<Bytes, Bytes>(), new TransformStream<Bytes, Bytes>()];
+  const [there, back] = [pipe(), pipe()];
   const options = { logger: silentLogger, ...bounds };
   const left = createChannel({ readable: back.readable, writable: there.writable, ...options });
   const right = createChannel({ readable: there.readable, writable: back.writable, ...options });
-  return { left, right };
+  return {
+    left,
+    right,
+    async [Symbol.asyncDispose]() {
+      there.end();
+      back.end();
+      await Promise.all([left.closed, right.closed]);
+    },
+  };
 }
 
 /** An end whose other end reads nothing, and what it has written. */
@@ -24,7 +41,8 @@ function unread(bounds: Bounds = {}): Channel {
 }
 
 Deno.test("both ends ask and answer at the same time, and each answer is its question's", async () => {
-  const { left, right } = pair();
+  await using ends = pair();
+  const { left, right } = ends;
   left.on("double", (value) => Number(value) * 2);
   right.on("slowly", async (value) => {
     await sleep(20 - Number(value));
@@ -36,7 +54,8 @@ Deno.test("both ends ask and answer at the same time, and each answer is its que
 });
 
 Deno.test("what is told comes in its order, whatever stands in it", async () => {
-  const { left, right } = pair();
+  await using ends = pair();
+  const { left, right } = ends;
   const told: unknown[] = [];
   const all = Promise.withResolvers<void>();
   right.on("told", (value) => {
@@ -53,7 +72,8 @@ Deno.test("what is told comes in its order, whatever stands in it", async () => 
 });
 
 Deno.test("what the other end throws is thrown here: with its code, or without its words", async () => {
-  const { left, right } = pair();
+  await using ends = pair();
+  const { left, right } = ends;
   right.on("refuse", () => {
     throw new AppError("conflict", "Cannot do it: it is done");
   });
@@ -67,7 +87,8 @@ Deno.test("what the other end throws is thrown here: with its code, or without i
 });
 
 Deno.test("who asks is told when the other end does not answer, or is gone", async () => {
-  const { left, right } = pair({ answerWithinMs: 1_000 });
+  await using ends = pair({ answerWithinMs: 1_000 });
+  const { left, right } = ends;
   // the channel's own timer keeps no process alive
   const timer = setInterval(() => {}, 1_000);
   right.on("never", () => new Promise(() => {}));
@@ -114,5 +135,7 @@ Deno.test("a line that is no message is logged, and the others are read", async 
   await writer.write(new TextEncoder().encode('printed by a library\n{"kind":"told","val'));
   await writer.write(new TextEncoder().encode('ue":7}\n'));
   assert.equal(await told.promise, 7);
+  await writer.close();
+  await channel.closed;
   assert.deepEqual(errors, ["Cannot take a message of another process"]);
 });
