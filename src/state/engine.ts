@@ -37,8 +37,11 @@ export interface StateEngine extends AsyncDisposable {
    * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where it cannot be reached; what the engine throws
    */
   run(statements: readonly Statement[], options?: RunOptions): Promise<readonly (readonly StateRow[])[]>;
-  /** Calls back when another server may have changed something. */
-  onChanged(listener: () => void): void;
+  /**
+   * Calls back when another server may have changed something.
+   * @param listener `isAnew`: it was out of reach, and may have lost what was written last, as a standby that took over
+   */
+  onChanged(listener: (isAnew: boolean) => void): void;
   /** Milliseconds since 1970, by the clock that all who use it share. */
   now(): number;
 }

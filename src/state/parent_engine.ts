@@ -14,8 +14,8 @@ const changedKind = "state changed";
 
 /** In a child: the state that the parent process keeps for all of its children. */
 export function openParentEngine(channel: Channel, now: () => number): StateEngine {
-  const listeners: (() => void)[] = [];
-  channel.on(changedKind, () => listeners.forEach((listener) => listener()));
+  const listeners: ((isAnew: boolean) => void)[] = [];
+  channel.on(changedKind, () => listeners.forEach((listener) => listener(false)));
   return {
     name: "the parent process",
     isShared: true,

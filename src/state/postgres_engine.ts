@@ -33,7 +33,7 @@ interface PostgresEngineOptions {
  */
 export async function openPostgresEngine({ database, logger }: PostgresEngineOptions): Promise<StateEngine> {
   const name = `database ${JSON.stringify(database.name)}`;
-  const listeners: (() => void)[] = [];
+  const listeners: ((isAnew: boolean) => void)[] = [];
   const stopping = new AbortController();
   let opening: Promise<Connection> | undefined;
   let aheadMs = 0;
@@ -47,7 +47,7 @@ export async function openPostgresEngine({ database, logger }: PostgresEngineOpt
       await connection.close();
       throw error;
     }
-    connection.client.on("notification", () => listeners.forEach((listener) => listener()));
+    connection.client.on("notification", () => listeners.forEach((listener) => listener(false)));
     connection.onClosed(() => opening = undefined);
     if (Math.abs(aheadMs) > clockToleranceMs) {
       const seconds = Math.abs(Math.round(aheadMs / 1_000));
@@ -56,8 +56,7 @@ export async function openPostgresEngine({ database, logger }: PostgresEngineOpt
     }
     if (isAway) logger.info(`The state's ${name} answers again`);
     isAway = false;
-    // something may have changed while nobody could tell
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(true);
     return connection;
   }
 

@@ -33,7 +33,7 @@ const layout: SqliteLayout = {
 export function openSqliteEngine(path: string | undefined, now: () => number): StateEngine {
   const database = openSqliteFile(path, layout);
   const prepared = new Map<string, StatementSync>();
-  const listeners: (() => void)[] = [];
+  const listeners: ((isAnew: boolean) => void)[] = [];
   let isHasty = false;
   let isClosed = false;
   // another number whenever another connection has written
@@ -56,7 +56,7 @@ export function openSqliteEngine(path: string | undefined, now: () => number): S
     } catch {
       // whoever asks next is told why it cannot be read
     }
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(false);
   }
 
   const timer = path === undefined ? undefined : setInterval(look, lookEveryMs);

@@ -112,6 +112,8 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   let hasAnswered = false;
   /** When all was known that others had changed. */
   let learntAt = -Infinity;
+  /** Whether versions may have been lost that were known here. */
+  let isAnew = false;
   let hasFailed = false;
   let isClosed = false;
   let catching: Promise<void> | undefined;
@@ -187,17 +189,23 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   }
 
   async function learn(): Promise<void> {
-    // changes are remembered for some time alone
-    const isOutdated = performance.now() - learntAt > endedKeptMs / 2;
     const isFirst = learntAt === -Infinity;
-    if (isOutdated) {
-      // first, since what is read whole may be older than what changed
-      seen = await versionNow();
-      for (const kind of followers.keys()) unread.add(kind);
+    // changes are remembered for some time alone
+    const isOutdated = isAnew || performance.now() - learntAt > endedKeptMs / 2;
+    isAnew = false;
+    try {
+      if (isOutdated) {
+        // first, since what is read whole may be older than what changed
+        seen = await versionNow();
+        for (const kind of followers.keys()) unread.add(kind);
+      }
+      for (const kind of unread) await readAll(kind);
+      if (isOutdated && !isFirst) { for (const kind of endListeners.keys()) tellEnded(kind, undefined); }
+      await readChanges();
+    } catch (error) {
+      isAnew ||= isOutdated;
+      throw error;
     }
-    for (const kind of unread) await readAll(kind);
-    if (isOutdated && !isFirst) { for (const kind of endListeners.keys()) tellEnded(kind, undefined); }
-    await readChanges();
   }
 
   async function versionNow(): Promise<number> {
@@ -283,7 +291,10 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
     if (performance.now() - sweptAt > sweepEveryMs) await orWarn("write to", sweep);
   }
 
-  engine.onChanged(() => void orWarn("read", catchUp));
+  engine.onChanged((reachedAnew) => {
+    isAnew ||= reachedAnew;
+    void orWarn("read", catchUp);
+  });
   // the program may have stood still for long
   void orWarn("write to", sweep);
   // a file tells by itself when another process has written

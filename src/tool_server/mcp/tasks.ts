@@ -136,9 +136,10 @@ export function createTasks({
     const { id, owner, principal, createdAt } = task;
     const owned = sql`kind = ${kind} AND owner = ${owner}`;
     const [, , kept] = await change([
-      // the oldest that has ended makes room
+      // the oldest that has ended makes room, or whose process was killed
       ...endStatements(
-        sql`${owned} AND id IN (SELECT id FROM records WHERE ${owned} AND alias = ${hasEnded}
+        sql`${owned} AND id IN (SELECT id FROM records WHERE ${owned}
+            AND (alias = ${hasEnded} OR used_at < ${now() - silentMs})
             AND (SELECT count(*) FROM records WHERE ${owned}) >= ${bounds.tasksPerOwner}
           ORDER BY version LIMIT 1)`,
         now(),
