@@ -186,7 +186,7 @@ testStates("what is thrown after the handle is the task's", async (open) => {
   await waitUntil("it has failed", async () => await statusOf(tasks, ann, task.id) === "failed");
   assert.deepEqual((await tasks.get(ann, task.id)).ended, {
     status: "failed",
-    error: { code: -32029, message: "Cannot call: no room" },
+    error: { code: -32004, message: "Cannot call: no room" },
   });
 });
 
@@ -327,7 +327,7 @@ testSharedStates("a task fails once its process has said nothing for long, and n
   assert.deepEqual([view.status, view.statusMessage], ["failed", "The call failed"]);
   assert.deepEqual(ended, {
     status: "failed",
-    error: { code: -32027, message: "Cannot end the call: the server that ran it has stopped" },
+    error: { code: -32005, message: "Cannot end the call: the server that ran it has stopped" },
   });
   assert.ok(!await isThere(there, bo, task.id));
   await there.cancel(ann, task.id);
