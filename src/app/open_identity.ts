@@ -1,3 +1,4 @@
+import { AppError } from "../core/app_error.ts";
 import { defined } from "../core/defined.ts";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator, withIssuer } from "../identity/authenticator.ts";
@@ -21,6 +22,7 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
+import { stateIsAway } from "../state/engine.ts";
 import type { State } from "../state/state.ts";
 import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./open_authorization_server.ts";
 
@@ -33,7 +35,12 @@ export interface Identity {
   readonly oauth?: OpenAuthorizationServer;
   /** Whose access tokens let callers in. Optional: none where no such tokens do. */
   readonly issuer?: Pick<Issuer, "name" | "ping">;
-  /** Ends a session or a grant, by its id; one that has ended already does no harm. */
+  /**
+   * Ends a session or a grant, by its id; one that has ended already does no harm. Once it resolves, no server lets it in for
+   * longer than a second.
+   *
+   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where other servers cannot be told yet
+   */
   readonly endSession: (id: string) => Promise<void>;
   /** Tells from now on of each API token, session and grant that ends. */
   onEnded(listener: (principal: Principal) => void): void;
@@ -157,8 +164,10 @@ export function createIdentities(options: IdentityOptions): Identities {
         ...(methods.password_login ? { login } : {}),
         ...defined({ oauth, issuer }),
         async endSession(id) {
-          sessions.end(id);
+          const isKept = await sessions.end(id);
           await oauth?.grants.end(id);
+          if (isKept || !options.state.isShared) return;
+          throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });
         },
         onEnded(listener) {
           shared.onEnded(listener);

@@ -61,10 +61,11 @@ export function createSessions(options: SessionsOptions) {
     byId.set(id, open);
     byHash.set(open.hash, open);
   }
-  function end(open: OpenSession | undefined): void {
-    if (open === undefined || !remove(open)) return;
-    kept?.forget(open.session.id);
+  async function end(open: OpenSession | undefined): Promise<boolean> {
+    if (open === undefined || !remove(open)) return true;
+    const forgotten = kept?.forget(open.session.id);
     onEnded(open.session);
+    return await forgotten ?? true;
   }
   function remove(open: OpenSession): boolean {
     if (!byId.delete(open.session.id)) return false;
@@ -125,7 +126,10 @@ export function createSessions(options: SessionsOptions) {
       end(open);
       return undefined;
     },
-    /** Ends a session; one that has ended already does no harm. */
+    /**
+     * Ends a session, in this process at once; one that has ended already does no harm.
+     * @returns whether that is kept, so that it stays ended whatever becomes of this process
+     */
     end: (id: string) => end(byId.get(id)),
     /**
      * Ends the sessions of users who are gone, also where another account has their name now, or whom an administrator

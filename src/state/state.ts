@@ -30,8 +30,12 @@ export interface StateRecords {
    * state that fails is told in the log, and the record lasts as long as the process
    */
   keep(record: StateRecord): Promise<void>;
-  /** Forgets a record, and tries until it is done: what was ended stays ended. */
-  forget(id: string): void;
+  /**
+   * Forgets a record, here at once, and tries until it is done everywhere: what was ended stays ended.
+   *
+   * @returns whether it is done; otherwise it is tried again for as long as this process lives
+   */
+  forget(id: string): Promise<boolean>;
   /** Tells of each record that there is, and from then on of what other processes keep and forget. */
   follow(onChange: StateChange): void;
 }
@@ -268,7 +272,8 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
       const some = [...ids];
       await change(endStatements(sql`kind = ${kind} AND id IN (${some})`, now()), { isTold: true });
       for (const id of some) ids.delete(id);
-      if (ids.size === 0) toForget.delete(kind);
+      // another set may have taken its place meanwhile
+      if (ids.size === 0 && toForget.get(kind) === ids) toForget.delete(kind);
     }
   }
 
@@ -324,7 +329,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
       forget(id) {
         const ids = toForget.get(kind) ?? new Set();
         toForget.set(kind, ids.add(id));
-        void orWarn("write to", forgetAll);
+        return orWarn("write to", forgetAll);
       },
       follow(onChange) {
         const others = followers.get(kind) ?? [];

@@ -371,7 +371,10 @@ function stateWhere(keep: () => Promise<void>, forget: (id: string) => void): St
   const state = memoryState();
   return {
     ...state,
-    of: (kind) => kind === "session" ? { keep, forget, follow: () => {} } : state.of(kind),
+    of: (kind) =>
+      kind === "session"
+        ? { keep, forget: (id) => Promise.resolve(forget(id)).then(() => true), follow: () => {} }
+        : state.of(kind),
   };
 }
 

@@ -285,7 +285,7 @@ Deno.test("an attempt that other servers would not count throws, and counts here
   const away = new AppError("unavailable", "away", { data: { retryAfterSeconds: 1 } });
   const { limiter, isLimited } = limiterAt({
     maxAttempts: 1,
-    kept: { keep: () => Promise.reject(away), forget: () => {}, follow: () => {} },
+    kept: { keep: () => Promise.reject(away), forget: () => Promise.resolve(false), follow: () => {} },
   });
   await assert.rejects(limiter.recordFailed("192.0.2.1"), away);
   assert.equal(isLimited("192.0.2.1"), true);

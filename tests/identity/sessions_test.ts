@@ -303,7 +303,7 @@ Deno.test("a session that could not be kept where others would have to know it d
   using sessions = createSessions({
     lifetimeMs: dayMs,
     now: () => 0,
-    kept: { keep: () => Promise.reject(away), forget: () => {}, follow: () => {} },
+    kept: { keep: () => Promise.reject(away), forget: () => Promise.resolve(false), follow: () => {} },
   });
   await assert.rejects(sessions.start("alice"), away);
   assert.equal(sessions.size, 0);

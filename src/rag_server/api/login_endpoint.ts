@@ -92,14 +92,14 @@ export const notASession: RagError = {
 
 /** `POST /v1/logout`: ends the session that asks for it, as the tool `logout` does. */
 export function createLogoutEndpoint({ endSession, onLogout }: {
-  readonly endSession: (id: string) => void;
+  readonly endSession: (id: string) => Promise<void>;
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
 }): (
   caller: { readonly principal: Principal; readonly address: string; readonly requestId: string },
 ) => Promise<Response> {
   return async ({ principal, address, requestId }) => {
     if (principal.kind !== "session") return errorReply(notASession);
-    endSession(principal.id);
+    await endSession(principal.id);
     await onLogout?.({ session: principal, address, requestId });
     return noContent();
   };

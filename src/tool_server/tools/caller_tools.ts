@@ -57,16 +57,16 @@ export function logout(options: { endSession: (id: string) => Promise<void> }): 
     input: z.strictObject({}),
     output: z.object({ success: z.boolean(), message: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },
-    run(_args, { principal }) {
+    async run(_args, { principal }) {
       if (principal.kind !== "session") {
-        return Promise.resolve({
+        return {
           errorText:
             "Cannot log out: this is not the session of a user; an API token is removed by an administrator",
-        });
+        };
       }
-      options.endSession(principal.id);
+      await options.endSession(principal.id);
       const data = { success: true, message: "Logged out" };
-      return Promise.resolve({ text: JSON.stringify(data), data });
+      return { text: JSON.stringify(data), data };
     },
   });
 }

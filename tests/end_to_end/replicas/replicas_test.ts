@@ -233,6 +233,28 @@ testWithPostgres(
   },
 );
 
+testWithPostgres("a logout is told once the state has it, and ends no process where it cannot", async () => {
+  await using replicas = await startReplicas({ auth: 'oauth: { issuer: "ISSUER" }' });
+  const [proxy] = replicas.proxies;
+  assert.ok(proxy !== undefined);
+  const [cut, other] = [at(replicas, 0), at(replicas, 1)];
+  const { session: { session_token: session } } = await logIn(cut, "alice");
+  assert.equal(await ping(cut.url, session), 200);
+  await proxy.stop();
+  const logOut = (url: string) => createToolClient({ url, token: session }).call("logout", {});
+  const refused = await logOut(cut.url);
+  assert.deepEqual([refused.isError, refused.data], [true, {}]);
+  assert.match(refused.text, /what the servers share cannot be reached/);
+  // it has ended here already; what a token that is not known may be, cannot be told
+  assert.equal(await ping(cut.url, session), 503);
+  assert.equal((await logOut(other.url)).isError, false);
+  // whatever becomes of the first
+  await cut.kill("SIGKILL");
+  await proxy.start();
+  await replicas.restart(0);
+  for (const server of replicas.servers) assert.equal(await ping(server.url, session), 401);
+});
+
 testWithPostgres("a server that starts while the state is away waits, and says for what", async () => {
   await using replicas = await startReplicas({ auth: 'oauth: { issuer: "ISSUER" }', isStateAway: true });
   const server = at(replicas, 0);

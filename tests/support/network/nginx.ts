@@ -5,6 +5,8 @@ import { findProgram } from "../programs.ts";
 export interface Nginx extends AsyncDisposable {
   /** What it wrote to its log of errors. */
   errors(): Promise<string>;
+  /** Has it take other servers; requests under way end as they began. */
+  reload(servers: string): Promise<void>;
 }
 
 /**
@@ -49,6 +51,10 @@ export async function startNginx(folder: string, servers: string): Promise<Nginx
   while (!await Promise.race([isThere(), ended])) await new Promise((resolve) => setTimeout(resolve, 20));
   return {
     errors: () => Deno.readTextFile(errorFile),
+    async reload(changed) {
+      await Deno.writeTextFile(join(folder, "servers.conf"), changed);
+      child.kill("SIGHUP");
+    },
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await child.status;
