@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
@@ -49,10 +50,8 @@ function record(
   audit?.record({
     event: "administrator",
     operation: flags.operation,
-    ...given("user", flags.username),
-    ...given("client", flags.clientId),
-    ...given("database", flags.tokenDatabase),
-    ...given("pipeline", flags.pipeline),
+    ...defined({ user: flags.username, client: flags.clientId }),
+    ...defined({ database: flags.tokenDatabase, pipeline: flags.pipeline }),
     ...ended,
   });
 }
@@ -67,8 +66,7 @@ async function perform(
   const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
   const change = {
     ...user,
-    ...given("password", flags.password),
-    ...given("note", flags.userNote),
+    ...defined({ password: flags.password, note: flags.userNote }),
     passwordMinLength: auth.password_min_length,
   };
   switch (flags.operation) {
@@ -76,9 +74,7 @@ async function perform(
       return await addToken(
         {
           ...tokens,
-          ...given("note", flags.tokenNote),
-          ...given("database", flags.tokenDatabase),
-          ...given("expiry", flags.tokenExpiry),
+          ...defined({ note: flags.tokenNote, database: flags.tokenDatabase, expiry: flags.tokenExpiry }),
           databaseNames: config.databases.map(({ name }) => name),
         },
         print,
@@ -141,8 +137,4 @@ async function withSharedState<T>(
   await using state = await openConfiguredState(config, createLogger(config.log));
   const { max_failed_attempts_before_lockout: maxFailedAttempts } = config.http.auth;
   return await work({ state, maxFailedAttempts });
-}
-
-function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
-  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
 }
