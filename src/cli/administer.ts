@@ -56,11 +56,8 @@ function record(
   });
 }
 
-async function perform(
-  flags: ParsedFlags,
-  config: Config,
-  { print, warn }: Output,
-): Promise<number | void> {
+async function perform(flags: ParsedFlags, config: Config, output: Output): Promise<number | void> {
+  const { print } = output;
   const { auth } = config.http;
   const tokens = { tokenFile: auth.token_file, json: flags.json };
   const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
@@ -77,25 +74,24 @@ async function perform(
           ...defined({ note: flags.tokenNote, database: flags.tokenDatabase, expiry: flags.tokenExpiry }),
           databaseNames: config.databases.map(({ name }) => name),
         },
-        print,
-        { warn },
+        output,
       );
     case "list-tokens":
-      return await listTokens(tokens, print, { warn });
+      return await listTokens(tokens, output);
     case "remove-token":
-      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, print);
+      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, output);
     case "add-user":
-      return await addUser(change, print, { warn });
+      return await addUser(change, output);
     case "update-user":
-      return await updateUser(change, print, { warn });
+      return await updateUser(change, output);
     case "enable-user":
-      return await withSharedState(config, (shared) => enableUser({ ...user, shared }, print, { warn }));
+      return await withSharedState(config, (shared) => enableUser({ ...user, shared }, output));
     case "disable-user":
-      return await disableUser(user, print, { warn });
+      return await disableUser(user, output);
     case "delete-user":
-      return await deleteUser(user, print, { warn });
+      return await deleteUser(user, output);
     case "list-users":
-      return await withSharedState(config, (shared) => listUsers({ ...user, shared }, print, { warn }));
+      return await withSharedState(config, (shared) => listUsers({ ...user, shared }, output));
     case "list-clients":
     case "revoke-client": {
       const { listClients, revokeClient } = await import("./operations/client_operations.ts");
