@@ -249,6 +249,9 @@ testServers("calls at once count at all processes together, until they end", asy
   const first = here.begin("alice");
   await here.exchange();
   await there.exchange();
+  // one's own are not counted twice
+  await here.state.catchUp();
+  assert.equal(here.quotas.usage({ kind: "session", id: "x", username: "alice" })[0]?.used, 1);
   const calls = [there.begin("alice"), there.begin("bob"), there.begin("carol"), there.begin("dave")];
   await settled();
   assert.deepEqual(calls.map(({ isIn }) => isIn), [false, true, true, false]);
