@@ -12,26 +12,35 @@ type StateConfig = Pick<Config, "state" | "data_dir" | "pass_file">;
  * Opens what a server must remember: in the database that `state` names, else at the parent process, else in `data_dir`, else
  * in memory.
  *
- * @param parent Optional: none where the process is the only one
- * @throws {AppError} `invalid`, `conflict`, `forbidden` or `unavailable` where it cannot be used; a database that does not
- * answer is waited for
+ * @param options.parent Optional: none where the process is the only one
+ * @param options.waits whether a database that does not answer is waited for. Optional; the default is true
+ * @throws {AppError} `invalid`, `conflict`, `forbidden` or `unavailable` where it cannot be used
  */
 export async function openConfiguredState(
   config: StateConfig,
   logger: Logger,
-  parent?: Parameters<typeof openParentEngine>[0],
+  options: OpenOptions = {},
 ): Promise<State> {
-  return openState({ engine: await openEngine(config, logger, parent), graceMs: config.state.grace, logger });
+  return openState({
+    engine: await openEngine(config, logger, options),
+    graceMs: config.state.grace,
+    logger,
+  });
+}
+
+interface OpenOptions {
+  readonly parent?: Parameters<typeof openParentEngine>[0] | undefined;
+  readonly waits?: boolean;
 }
 
 async function openEngine(
   { state: { database }, ...config }: StateConfig,
   logger: Logger,
-  parent: Parameters<typeof openParentEngine>[0] | undefined,
+  { parent, waits = true }: OpenOptions,
 ): Promise<StateEngine> {
   if (database !== undefined) {
     const { openPostgresEngine } = await import("../state/postgres_engine.ts");
-    return await openPostgresEngine({ database: databaseOptions(database, config.pass_file), logger });
+    return await openPostgresEngine({ database: databaseOptions(database, config.pass_file), waits, logger });
   }
   return parent === undefined ? openLocalEngine(config) : openParentEngine(parent, Date.now);
 }
@@ -41,8 +50,6 @@ export function openLocalEngine({ data_dir: dataDir }: Pick<Config, "data_dir">)
   return openSqliteEngine(dataDir === undefined ? undefined : stateFile(dataDir), Date.now);
 }
 
-/** Whether a server could use the state. @throws {AppError} as openConfiguredState, and where the database does not answer */
-export async function checkState(config: StateConfig): Promise<void> {
-  await using state = await openConfiguredState(config, silentLogger);
-  await state.catchUp();
-}
+/** Opens the state for a moment, without a server. @throws {AppError} as openConfiguredState */
+export const openStateNow = (config: StateConfig): Promise<State> =>
+  openConfiguredState(config, silentLogger, { waits: false });

@@ -68,7 +68,7 @@ export async function run(options: RunOptions): Promise<number | void> {
   await using state = await openConfiguredState(
     demo ? { ...config, state: memory, data_dir: undefined } : config,
     logger,
-    child?.channel,
+    { parent: child?.channel },
   );
   await using quotas = await openQuotas(config, state, metrics, logger);
   const { address } = config.metrics;
@@ -161,9 +161,11 @@ export async function run(options: RunOptions): Promise<number | void> {
   ]);
 }
 
-/** What servers with the same settings have alike. */
-function settingsText({ own_process: _own, notify_socket: _socket, ...config }: Config): string {
-  return JSON.stringify(config);
+/** What servers with the same settings have alike, wherever each of them listens and writes. */
+function settingsText(config: Config): string {
+  const { own_process: _own, notify_socket: _socket, audit: _audit, metrics: _metrics, ...rest } = config;
+  const [http, server] = [{ ...rest.http, address: undefined }, { ...rest.server, address: undefined }];
+  return JSON.stringify({ ...rest, http, server });
 }
 
 /** The demo leaves nothing behind. */

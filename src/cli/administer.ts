@@ -129,8 +129,8 @@ async function withSharedState<T>(
   work: (shared: { state: State; maxFailedAttempts: number } | undefined) => Promise<T>,
 ): Promise<T> {
   if (config.state.database === undefined) return await work(undefined);
-  const { openConfiguredState } = await import("../app/open_state.ts");
-  await using state = await openConfiguredState(config, createLogger(config.log));
+  const { openStateNow } = await import("../app/open_state.ts");
+  await using state = await openStateNow(config);
   const { max_failed_attempts_before_lockout: maxFailedAttempts } = config.http.auth;
   return await work({ state, maxFailedAttempts });
 }

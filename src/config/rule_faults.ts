@@ -70,15 +70,28 @@ function checkState(tree: ValueMap, report: Report): void {
     if (isApart) report(["state", "database"], "is required where state.host is given");
     return;
   }
-  if (isApart || typeof name !== "string") return;
+  if (typeof name !== "string") return;
+  const user = valueAt(state, ["user"]) ?? "postern_state";
+  const isSame = "is the role of that database too: callers' statements could read the state";
+  if (isApart) {
+    const place = (entry: unknown, database: unknown) =>
+      [valueAt(entry, ["host"]), valueAt(entry, ["port"]) ?? 5432, database].join(" ");
+    const isCallers = listOf(tree["databases"]).some((each) =>
+      place(each, valueAt(each, ["database"]) ?? "postgres") === place(state, name) &&
+      (valueAt(each, ["user"]) ?? "postgres") === user
+    );
+    if (isCallers) report(["state", "user"], isSame);
+    return;
+  }
+  if (valueAt(state, ["port"]) !== undefined) {
+    report(["state", "port"], "is the port of state.host, which is not given");
+  }
   const database = listOf(tree["databases"]).find((each) => valueAt(each, ["name"]) === name);
   if (database === undefined) {
     report(["state", "database"], "is none of databases; for another database give state.host too");
   } else if (valueAt(database, ["embedded"]) !== undefined) {
     report(["state", "database"], "is an embedded database, which one process alone can use");
-  } else if ((valueAt(state, ["user"]) ?? "postern_state") === (valueAt(database, ["user"]) ?? "postgres")) {
-    report(["state", "user"], "is the role of that database too: callers' statements could read the state");
-  }
+  } else if (user === (valueAt(database, ["user"]) ?? "postgres")) report(["state", "user"], isSame);
 }
 
 function checkNames(entries: unknown, part: string, report: Report): void {

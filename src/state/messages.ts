@@ -13,7 +13,8 @@ const longest = 1_000;
 const keptMs = 10_000;
 
 /**
- * Tells the other processes that share a state something once; one that does not listen then does not hear it.
+ * Tells the other processes that share a state something, for the moment: one that does not listen then does not hear it, and
+ * one that has just begun to may hear it late, or twice.
  *
  * @param onMessage told of what others send
  */

@@ -21,6 +21,8 @@ const clockToleranceMs = 2_000;
 
 interface PostgresEngineOptions {
   readonly database: DatabaseOptions;
+  /** Whether a database that does not answer is waited for. Optional; the default is true. */
+  readonly waits?: boolean;
   readonly logger: Logger;
 }
 
@@ -31,13 +33,16 @@ interface PostgresEngineOptions {
  * @throws {AppError} `invalid`, `conflict` or `forbidden` where the database answers and cannot be used; one that does not
  * answer is waited for
  */
-export async function openPostgresEngine({ database, logger }: PostgresEngineOptions): Promise<StateEngine> {
+export async function openPostgresEngine(
+  { database, waits = true, logger }: PostgresEngineOptions,
+): Promise<StateEngine> {
   const name = `database ${JSON.stringify(database.name)}`;
   const listeners: ((isAnew: boolean) => void)[] = [];
   const stopping = new AbortController();
   let opening: Promise<Connection> | undefined;
   let aheadMs = 0;
-  let isAway = false;
+  /** Why it cannot be reached, as the log has it. */
+  let away: string | undefined;
 
   async function open(): Promise<Connection> {
     const connection = await connect(database, { signal: stopping.signal, logger });
@@ -54,8 +59,8 @@ export async function openPostgresEngine({ database, logger }: PostgresEngineOpt
       const which = aheadMs > 0 ? "behind" : "ahead of";
       logger.warn(`This machine's clock is ${seconds} s ${which} that of the state's ${name}: set it`);
     }
-    if (isAway) logger.info(`The state's ${name} answers again`);
-    isAway = false;
+    if (away !== undefined) logger.info(`The state's ${name} answers again`);
+    away = undefined;
     for (const listener of listeners) listener(true);
     return connection;
   }
@@ -78,25 +83,29 @@ export async function openPostgresEngine({ database, logger }: PostgresEngineOpt
       const results: pg.QueryResult | pg.QueryResult[] = await answer;
       return [results].flat().map(({ rows }) => rows);
     } catch (cause) {
-      if (cause instanceof AppError && cause.code !== "unavailable") throw cause;
       if (cause instanceof pg.DatabaseError && !isOfServer(cause)) throw cause;
-      if (!isAway) logger.warn(`Cannot reach the state's ${name}; trying again`, { error: cause });
-      isAway = true;
-      throw new AppError("unavailable", stateIsAway, {
-        cause,
-        data: { retryAfterSeconds: 1 },
-      });
+      tellAway(cause);
+      throw new AppError("unavailable", stateIsAway, { cause, data: { retryAfterSeconds: 1 } });
     }
+  }
+
+  /** Once for each reason. */
+  function tellAway(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    if (why === away || stopping.signal.aborted) return;
+    logger.warn(`The state's ${name} cannot be used at the moment: ${why}`);
+    away = why;
   }
 
   try {
     await connected();
+    const hosts = database.hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
+    logger.info(`Sessions and grants are kept in ${name} at ${hosts}`);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
-    logger.warn(`Cannot reach the state's ${name}; waiting for it`, { error });
-    isAway = true;
+    if (!waits || !(error instanceof AppError) || !mayPass(error)) throw namingSetting(error, name);
+    tellAway(error);
   }
-  const timer = setInterval(() => void connected().catch(() => {}), connectEveryMs);
+  const timer = setInterval(() => void connected().catch(tellAway), connectEveryMs);
   Deno.unrefTimer(timer);
   return {
     name,
@@ -130,13 +139,12 @@ async function prepare({ client }: Connection, name: string, listens: boolean): 
   const fail = (code: "invalid" | "conflict" | "forbidden", reason: string) =>
     new AppError(code, `Cannot use ${name} for the state: ${reason}`);
   const setUp = "run -setup-state, and give what it prints to psql there";
-  const { rows: [found] } = await client.query<{ layout: boolean; standby: boolean; now: string }>(
-    `SELECT to_regclass('${stateSchema}.layout') IS NOT NULL AS layout, pg_is_in_recovery() AS standby,
-       round(extract(epoch FROM clock_timestamp()) * 1000)::text AS now`,
-  );
-  if (found?.standby) throw fail("invalid", "it is a standby, where nothing can be written");
-  if (!found?.layout) throw fail("invalid", `the schema ${stateSchema} is missing or incomplete; ${setUp}`);
   try {
+    const { rows: [found] } = await client.query<{ layout: boolean; standby: boolean }>(
+      `SELECT to_regclass('${stateSchema}.layout') IS NOT NULL AS layout, pg_is_in_recovery() AS standby`,
+    );
+    if (found?.standby) throw fail("invalid", "it is a standby, where nothing can be written");
+    if (!found?.layout) throw fail("invalid", `the schema ${stateSchema} is missing or incomplete; ${setUp}`);
     const { rows: [layout] } = await client.query<{ version: number; usable_from: number }>(
       `SELECT max(version) AS version, max(usable_from) AS usable_from FROM ${stateSchema}.layout`,
     );
@@ -170,12 +178,32 @@ async function prepare({ client }: Connection, name: string, listens: boolean): 
     throw new AppError("forbidden", `Cannot use ${name} for the state: ${reason}; ${setUp}`, { cause });
   }
   if (listens) await client.query(`LISTEN ${channel}`);
-  return Number(found.now) - Date.now();
+  const { rows: [clock] } = await client.query<{ now: string }>(
+    "SELECT round(extract(epoch FROM clock_timestamp()) * 1000)::text AS now",
+  );
+  return Number(clock?.now) - Date.now();
 }
 
-/** Whether the server itself has the fault, and another moment may do: it stops, starts, or has no room. */
+/** Whether another moment may do: not where the database refuses the role, or there is none of that name. */
+function mayPass({ code, data }: AppError): boolean {
+  return code === "unavailable" && !/^(28|3D)/.test(String(data?.["sqlState"] ?? ""));
+}
+
+function namingSetting(error: unknown, name: string): unknown {
+  if (!(error instanceof AppError) || error.code !== "unavailable") return error;
+  const reason = error.message;
+  return new AppError(
+    "unavailable",
+    `Cannot use ${name} for the state, see state in the configuration: ${reason}`,
+    {
+      cause: error,
+    },
+  );
+}
+
+/** Whether not the statement has the fault: the server stops, starts or has no room, or the tables are gone for a moment. */
 function isOfServer({ code = "" }: pg.DatabaseError): boolean {
-  return /^(57P|08|53)/.test(code) || code === "25006";
+  return /^(57P|08|53|42|3F)/.test(code) || code === "25006";
 }
 
 /** With its values as literals: so several go in one message, in one transaction and one round trip. */

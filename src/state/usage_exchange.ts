@@ -90,7 +90,7 @@ export async function exchangeUsage(
   const process = randomUUID();
   const callsOf = new Map<string, Readonly<Record<string, unknown>>>();
   const calls = state.of("calls at once");
-  let told = "{}";
+  let wasIdle = true;
   if (state.isShared) {
     calls.follow((id, record) => {
       if (id === process) return;
@@ -117,9 +117,9 @@ export async function exchangeUsage(
   /** Has other processes know the calls at once. */
   async function tellCalls(): Promise<void> {
     const value = quotas.underWay();
-    const text = JSON.stringify(value);
-    if (text === "{}" && told === "{}") return;
-    told = text;
+    const isIdle = Object.values(value).every((count) => count === 0);
+    if (isIdle && wasIdle) return;
+    wasIdle = isIdle;
     await calls.keep({ id: process, value, expiresAt: state.now() + callsKeptMs });
   }
 
@@ -142,6 +142,7 @@ export async function exchangeUsage(
   }
   const exchange = (most = mostCallers) => underWay = underWay.then(() => exchangeOnce(most));
 
+  if (state.isShared) await state.catchUp().catch(() => {});
   // as later: another process may have the file locked, and it is tried again
   await exchange();
   let isLate = false;

@@ -11,7 +11,7 @@ import { type Check, createCheck, error, warning } from "./check.ts";
 import { type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
-import { checkState } from "../open_state.ts";
+import { openStateNow } from "../open_state.ts";
 import { builtInIssuer } from "../shared_parts.ts";
 
 /**
@@ -32,7 +32,7 @@ export function configurationChecks(config: Config, now: () => number): Check[] 
 function stateCheck(config: Config): Check {
   return createCheck("state", async () => {
     try {
-      await checkState(config);
+      await using _state = await openStateNow(config);
       return [];
     } catch (thrown) {
       if (!(thrown instanceof AppError)) throw thrown;

@@ -1,7 +1,6 @@
-import { openConfiguredState } from "../../app/open_state.ts";
+import { openStateNow } from "../../app/open_state.ts";
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
-import { silentLogger } from "../../core/logger.ts";
 import {
   type ClientRecord,
   createGrantStore,
@@ -82,7 +81,7 @@ async function withStore<T>(
   }
   const isThere = dataDir === undefined || await Deno.stat(stateFile(dataDir)).then(() => true, () => false);
   if (database === undefined && !isThere) return undefined;
-  await using state = await openConfiguredState(config, silentLogger);
+  await using state = await openStateNow(config);
   return await work(createGrantStore(state));
 }
 

@@ -44,6 +44,7 @@ export function createGrants(options: GrantsOptions) {
   const tokens = new Map<string, TokenRecord>();
   let count = 0;
   let ends = 0;
+  let isReconcileDue = false;
 
   /** Without scopes: the one that there is means everything that the user may do. */
   function sessionOf(grantId: string, username: string): Session | undefined {
@@ -65,9 +66,22 @@ export function createGrants(options: GrantsOptions) {
     onEnded(session);
   }
 
+  /**
+   * Ends the grants of accounts that are gone, disabled by an administrator, or have another password. Where that fails, it is
+   * tried again by itself.
+   */
+  async function reconcile(): Promise<void> {
+    isReconcileDue = true;
+    for (const { id, username, account } of await store.grants()) {
+      if (!holds(accounts.find(username), account)) await store.endGrant(id);
+    }
+    isReconcileDue = false;
+  }
+
   /** Forgets the grants that have ended; it also happens by itself. */
   async function look(): Promise<void> {
     try {
+      if (isReconcileDue) await reconcile();
       const present = await store.present([...inUse.keys()]);
       for (const id of [...inUse.keys()]) if (!present.has(id)) forget(id);
       count = await store.grantCount();
@@ -118,12 +132,7 @@ export function createGrants(options: GrantsOptions) {
     }),
     /** Ends a grant and everything that was given out for it, at once. @returns whether there was one */
     end: (grantId: string): Promise<boolean> => store.endGrant(grantId),
-    /** Ends the grants of accounts that are gone, disabled by an administrator, or have another password. */
-    async reconcile(): Promise<void> {
-      for (const { id, username, account } of await store.grants()) {
-        if (!holds(accounts.find(username), account)) await store.endGrant(id);
-      }
-    },
+    reconcile,
     look,
     /** As of the last look. */
     get size() {

@@ -4,7 +4,7 @@ import { currentVersion, endStatements, type State } from "../../state/state.ts"
 import { errorObject, type JsonRpcError } from "./json_rpc_error.ts";
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
-import { settlesWithin } from "../../core/async/deadline.ts";
+import { settlesWithin, sleep } from "../../core/async/deadline.ts";
 import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
 import { sha256 } from "../../core/text/sha256.ts";
@@ -81,10 +81,9 @@ const pollIntervalMs = 2_000;
 /** How often what a task does is written for other processes, and that it still works. */
 const tellEveryMs = 2_000;
 const beatEveryMs = 10_000;
+const closeAttempts = 5;
 /** Whoever ran a task that was not heard of for so long has been killed. */
 const silentMs = 40_000;
-/** Longer than any call may take. */
-const workingKeptMs = 24 * 3_600_000;
 
 /**
  * Calls that go on after their request was answered with a handle (MCP Tasks extension). Each works in one process; how it
@@ -109,6 +108,7 @@ export function createTasks({
   const working = new Map<string, Task>();
   const settling = new Set<Promise<void>>();
   const others = state.isShared ? createMessages(state, "cancelled task", (id) => cancelHere(id)) : undefined;
+  let isStopped = false;
   let toldAt = 0;
   let beatAt = 0;
   const timer = setInterval(tellOthers, tellEveryMs);
@@ -148,7 +148,7 @@ export function createTasks({
         SELECT ${kind}, ${id}, ${principal}, ${owner}, ${
         JSON.stringify(keptOf(task))
       }, ${createdAt}, ${now()},
-          ${now() + workingKeptMs}, ${currentVersion}
+          ${now() + silentMs + keepMs}, ${currentVersion}
         WHERE (SELECT count(*) FROM records WHERE ${owned}) < ${bounds.tasksPerOwner}
           AND (SELECT count(*) FROM records WHERE kind = ${kind}) < ${bounds.tasks}
         RETURNING id`,
@@ -168,7 +168,8 @@ export function createTasks({
     toldAt = now();
     if (told.length === 0) return;
     const statements = told.map((task) =>
-      sql`UPDATE records SET value = ${JSON.stringify(keptOf(task))}, used_at = ${now()}
+      sql`UPDATE records SET value = ${JSON.stringify(keptOf(task))}, used_at = ${now()},
+        expires_at = ${now() + silentMs + keepMs}
         WHERE kind = ${kind} AND id = ${task.id} AND alias IS NULL`
     );
     // the next time will do
@@ -186,13 +187,12 @@ export function createTasks({
     );
     // its token or session may have ended meanwhile
     if (!working.has(task.id)) return;
-    try {
-      await close(task, ended);
-    } catch {
-      // whoever asks finds none: nobody could know how it ended
-    } finally {
-      working.delete(task.id);
+    for (let attempt = 1; !await close(task, ended).then(() => true, () => false); attempt++) {
+      // the state may be away for a moment
+      if (attempt === closeAttempts || isStopped) break;
+      await sleep(beatEveryMs / closeAttempts);
     }
+    working.delete(task.id);
   }
 
   async function close(task: Task, ended: TaskEnd): Promise<void> {
@@ -316,10 +316,14 @@ export function createTasks({
           isCancelled: false,
           stop: (why) => controller.abort(why),
         };
-        // without the state nobody could ask for it
-        if (!await keepWorking(begun).catch(() => false)) return await work;
-        task = { ...begun, message };
-        working.set(id, task);
+        working.set(id, begun);
+        // without the state nobody could ask for it, and its token or session may end meanwhile
+        if (!await keepWorking(begun).catch(() => false) || !working.has(id)) {
+          working.delete(id);
+          return await work;
+        }
+        begun.message = message;
+        task = begun;
       } finally {
         signal.removeEventListener("abort", leave);
       }
@@ -358,6 +362,7 @@ export function createTasks({
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
+      isStopped = true;
       clearInterval(timer);
       others?.[Symbol.dispose]();
       for (const task of working.values()) task.stop(new CallEnded("the server stops"));
