@@ -3,6 +3,7 @@ import { limitedCaller } from "./callers/limited.ts";
 import { oauthCaller } from "./callers/oauth.ts";
 import { ragCaller } from "./callers/rag.ts";
 import { sessionCaller } from "./callers/sessions.ts";
+import { spreadCaller } from "./callers/spread.ts";
 import { sqlCaller } from "./callers/sql.ts";
 import { streamCaller } from "./callers/streams.ts";
 import { taskCaller } from "./callers/tasks.ts";
@@ -59,6 +60,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     taskCaller(load, third),
     streamCaller(load, carol),
     streamCaller(load, alice),
+    ...fleet.spread === undefined ? [] : [spreadCaller(load, second, fleet.spread)],
     ...fleet.documents.length > 0 ? [ragCaller(load, third)] : [],
   ];
   await sleep(warmUpMs);
