@@ -31,17 +31,21 @@ interface SoakOptions {
   /** What happens, one after the other, while callers call. */
   readonly faults: Iterable<Fault>;
   readonly pauseMs: number;
+  /** Counts that callers go on for until each is there, on a slow machine too. */
+  readonly atLeast?: readonly string[];
   readonly say: (line: string) => void;
 }
 
 /** Processes that were started anew, and what is kept for callers, take more than at first. */
 const mostGrowth = { memory: 1.5, memoryMore: 64, descriptors: 1.25, descriptorsMore: 32 };
 
+const longestWaitMs = 120_000;
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Has callers call, each of which checks all of its replies, and faults happen. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
-  const { fleet, seed, warmUpMs, faults, pauseMs, say } = options;
+  const { fleet, seed, warmUpMs, faults, pauseMs, atLeast = [], say } = options;
   using ledger = createLedger(say);
   const stopping = new AbortController();
   const load: Load = { fleet, ledger, random: seeded(seed), stopping: stopping.signal, ended: [] };
@@ -82,6 +86,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     );
     await sleep(pauseMs);
   }
+  const missing = () => atLeast.filter((name) => !ledger.counts.has(name));
+  const deadline = Date.now() + longestWaitMs;
+  while (missing().length > 0 && Date.now() < deadline) await sleep(500);
   const end = await holdings(fleet);
   stopping.abort();
   await Promise.all(callers);
