@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
@@ -49,26 +50,20 @@ function record(
   audit?.record({
     event: "administrator",
     operation: flags.operation,
-    ...given("user", flags.username),
-    ...given("client", flags.clientId),
-    ...given("database", flags.tokenDatabase),
-    ...given("pipeline", flags.pipeline),
+    ...defined({ user: flags.username, client: flags.clientId }),
+    ...defined({ database: flags.tokenDatabase, pipeline: flags.pipeline }),
     ...ended,
   });
 }
 
-async function perform(
-  flags: ParsedFlags,
-  config: Config,
-  { print, warn }: Output,
-): Promise<number | void> {
+async function perform(flags: ParsedFlags, config: Config, output: Output): Promise<number | void> {
+  const { print } = output;
   const { auth } = config.http;
   const tokens = { tokenFile: auth.token_file, json: flags.json };
   const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
   const change = {
     ...user,
-    ...given("password", flags.password),
-    ...given("note", flags.userNote),
+    ...defined({ password: flags.password, note: flags.userNote }),
     passwordMinLength: auth.password_min_length,
   };
   switch (flags.operation) {
@@ -76,30 +71,27 @@ async function perform(
       return await addToken(
         {
           ...tokens,
-          ...given("note", flags.tokenNote),
-          ...given("database", flags.tokenDatabase),
-          ...given("expiry", flags.tokenExpiry),
+          ...defined({ note: flags.tokenNote, database: flags.tokenDatabase, expiry: flags.tokenExpiry }),
           databaseNames: config.databases.map(({ name }) => name),
         },
-        print,
-        { warn },
+        output,
       );
     case "list-tokens":
-      return await listTokens(tokens, print, { warn });
+      return await listTokens(tokens, output);
     case "remove-token":
-      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, print);
+      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, output);
     case "add-user":
-      return await addUser(change, print, { warn });
+      return await addUser(change, output);
     case "update-user":
-      return await updateUser(change, print, { warn });
+      return await updateUser(change, output);
     case "enable-user":
-      return await withSharedState(config, (shared) => enableUser({ ...user, shared }, print, { warn }));
+      return await withSharedState(config, (shared) => enableUser({ ...user, shared }, output));
     case "disable-user":
-      return await disableUser(user, print, { warn });
+      return await disableUser(user, output);
     case "delete-user":
-      return await deleteUser(user, print, { warn });
+      return await deleteUser(user, output);
     case "list-users":
-      return await withSharedState(config, (shared) => listUsers({ ...user, shared }, print, { warn }));
+      return await withSharedState(config, (shared) => listUsers({ ...user, shared }, output));
     case "list-clients":
     case "revoke-client": {
       const { listClients, revokeClient } = await import("./operations/client_operations.ts");
@@ -141,8 +133,4 @@ async function withSharedState<T>(
   await using state = await openConfiguredState(config, createLogger(config.log));
   const { max_failed_attempts_before_lockout: maxFailedAttempts } = config.http.auth;
   return await work({ state, maxFailedAttempts });
-}
-
-function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
-  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import {
   credentialFlags,
   databaseFlags,
@@ -8,111 +9,41 @@ import {
   type SettingFlag,
 } from "../config/schema/setting_flags.ts";
 
-/** What the program is to do; `run` serves. */
-export type Operation =
-  | "run"
-  | "help"
-  | "version"
-  | "config-schema"
-  | "init"
-  | "check-config"
-  | "add-token"
-  | "list-tokens"
-  | "remove-token"
-  | "add-user"
-  | "update-user"
-  | "enable-user"
-  | "disable-user"
-  | "delete-user"
-  | "list-users"
-  | "list-clients"
-  | "revoke-client"
-  | "verify-audit"
-  | "probe"
-  | "openapi"
-  | "index-pipeline"
-  | "drop-index"
-  | "ingest"
-  | "evaluate"
-  | "setup-role"
-  | "check-role"
-  | "setup-state"
-  | "doctor";
-
 /** A flag that selects an operation; with a placeholder it takes a value. */
-interface OperationFlag {
-  readonly flag: string;
-  readonly operation: Operation;
-  readonly placeholder?: string;
-  readonly help: string;
+function operation<const Name extends string>(operation: Name, help: string, placeholder?: string) {
+  return { flag: operation, operation, help, ...defined({ placeholder }) };
 }
 
 /** A flag that is neither a setting nor an operation. */
-interface OptionFlag {
-  readonly flag: OptionName;
-  readonly placeholder?: string;
-  readonly help: string;
+function option<const Name extends string>(option: Name, help: string, placeholder?: string) {
+  return { flag: option, help, ...defined({ placeholder }) };
 }
 
-export type OptionName =
-  | "config"
-  | "demo"
-  | "rag"
-  | "allow-insecure"
-  | "token-note"
-  | "token-database"
-  | "token-expiry"
-  | "username"
-  | "password"
-  | "user-note"
-  | "json"
-  | "source"
-  | "dry-run"
-  | "confirm-removal"
-  | "queries"
-  | "qrels"
-  | "claims"
-  | "overwrite"
-  | "check-token";
-
-export type Flag = SettingFlag | OperationFlag | OptionFlag;
-
-/** Flags that the help shows together. */
-interface FlagGroup {
-  readonly title: string;
-  readonly flags: readonly Flag[];
-}
-
-/** Every flag there is, in the help's order. */
-export const flagGroups: readonly FlagGroup[] = [
+const groups = [
   {
     title: "The first step",
     flags: [
-      {
-        flag: "init",
-        operation: "init",
-        help:
-          "Ask for a database, try it, and write config.yaml; with -db-host, -db-name and -db-user, or where there is " +
+      operation(
+        "init",
+        "Ask for a database, try it, and write config.yaml; with -db-host, -db-name and -db-user, or where there is " +
           "no terminal, it asks nothing. With -http for applications over HTTP: then it makes an API token, too",
-      },
-      { flag: "overwrite", help: "Let -init replace files that are there" },
+      ),
+      option("overwrite", "Let -init replace files that are there"),
     ],
   },
   {
     title: "In every mode",
     flags: [
-      {
-        flag: "config",
-        placeholder: "FILE",
-        help:
-          "Configuration file; without it, the first of POSTERN_CONFIG, /etc/postern/config.yaml and config.yaml " +
+      option(
+        "config",
+        "Configuration file; without it, the first of POSTERN_CONFIG, /etc/postern/config.yaml and config.yaml " +
           "beside the executable",
-      },
-      {
-        flag: "demo",
-        help:
-          "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
-      },
+        "FILE",
+      ),
+      option(
+        "demo",
+        "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
+      ),
       ...processFlags,
       ...logFlags,
     ],
@@ -121,195 +52,152 @@ export const flagGroups: readonly FlagGroup[] = [
     title: "Tool server over HTTP",
     flags: [
       ...httpFlags,
-      { flag: "allow-insecure", help: "Allow -no-auth on an address that other machines can reach" },
+      option("allow-insecure", "Allow -no-auth on an address that other machines can reach"),
     ],
   },
   {
     title: "RAG server",
     flags: [
-      { flag: "rag", help: "Run the RAG server; with -http, the tool server too" },
+      option("rag", "Run the RAG server; with -http, the tool server too"),
       ...ragFlags,
-      {
-        flag: "ingest",
-        operation: "ingest",
-        placeholder: "PIPELINE",
-        help:
-          "Read the files and folders that follow, or else the pipeline's sources, into its table; on later runs, only " +
+      operation(
+        "ingest",
+        "Read the files and folders that follow, or else the pipeline's sources, into its table; on later runs, only " +
           "what has changed",
-      },
-      {
-        flag: "source",
-        placeholder: "NAME",
-        help:
-          "What -ingest calls the folder, instead of its own name; without a folder, which source to ingest",
-      },
-      { flag: "dry-run", help: "Only print what -ingest would do: write nothing, and ask no provider" },
-      {
-        flag: "confirm-removal",
-        help: "Let -ingest remove most of the known files of a source, or a source that is not configured",
-      },
-      {
-        flag: "index-pipeline",
-        operation: "index-pipeline",
-        placeholder: "PIPELINE",
-        help: "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
-      },
-      {
-        flag: "drop-index",
-        operation: "drop-index",
-        placeholder: "PIPELINE",
-        help: "Remove the pipeline's keyword indexes",
-      },
-      {
-        flag: "doctor",
-        operation: "doctor",
-        help: "Check every pipeline, database, provider and file that is configured, and print what to fix",
-      },
-      {
-        flag: "check-token",
-        placeholder: "FILE",
-        help:
-          "Have -doctor say instead whether the identity provider's access token in a file lets its caller in, or what " +
+        "PIPELINE",
+      ),
+      option(
+        "source",
+        "What -ingest calls the folder, instead of its own name; without a folder, which source to ingest",
+        "NAME",
+      ),
+      option("dry-run", "Only print what -ingest would do: write nothing, and ask no provider"),
+      option(
+        "confirm-removal",
+        "Let -ingest remove most of the known files of a source, or a source that is not configured",
+      ),
+      operation(
+        "index-pipeline",
+        "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
+        "PIPELINE",
+      ),
+      operation("drop-index", "Remove the pipeline's keyword indexes", "PIPELINE"),
+      operation(
+        "doctor",
+        "Check every pipeline, database, provider and file that is configured, and print what to fix",
+      ),
+      option(
+        "check-token",
+        "Have -doctor say instead whether the identity provider's access token in a file lets its caller in, or what " +
           "refuses it; -: from standard input",
-      },
-      {
-        flag: "evaluate",
-        operation: "evaluate",
-        placeholder: "PIPELINE",
-        help: "Measure the pipeline's retrieval with questions that have known answers",
-      },
-      { flag: "queries", placeholder: "FILE", help: "The questions, as JSON lines or TSV: id and text" },
-      {
-        flag: "qrels",
-        placeholder: "FILE",
-        help: "The known answers, as TSV: query_id, document_id and gain",
-      },
-      {
-        flag: "claims",
-        placeholder: "JSON",
-        help: 'Claims of the caller that -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'',
-      },
+        "FILE",
+      ),
+      operation(
+        "evaluate",
+        "Measure the pipeline's retrieval with questions that have known answers",
+        "PIPELINE",
+      ),
+      option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
+      option("qrels", "The known answers, as TSV: query_id, document_id and gain", "FILE"),
+      option(
+        "claims",
+        'Claims of the caller that -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'',
+        "JSON",
+      ),
     ],
   },
   { title: "First database", flags: databaseFlags },
   {
     title: "PostgreSQL roles",
     flags: [
-      {
-        flag: "setup-role",
-        operation: "setup-role",
-        placeholder: "ROLE",
-        help: "Print the SQL that makes a role which may only read the databases; Postern runs none of it",
-      },
-      {
-        flag: "check-role",
-        operation: "check-role",
-        help: "Tell what the configured role of each database may do beyond reading",
-      },
-      {
-        flag: "setup-state",
-        operation: "setup-state",
-        help:
-          "Print the SQL that makes the tables of the state, and the role for them; Postern runs none of it",
-      },
+      operation(
+        "setup-role",
+        "Print the SQL that makes a role which may only read the databases; Postern runs none of it",
+        "ROLE",
+      ),
+      operation("check-role", "Tell what the configured role of each database may do beyond reading"),
+      operation(
+        "setup-state",
+        "Print the SQL that makes the tables of the state, and the role for them; Postern runs none of it",
+      ),
     ],
   },
   { title: "Credential files", flags: credentialFlags },
   {
     title: "Administrator's operations",
     flags: [
-      { flag: "add-token", operation: "add-token", help: "Make an API token and print it once" },
-      { flag: "token-note", placeholder: "TEXT", help: "What the new token is for" },
-      { flag: "token-database", placeholder: "NAME", help: "The only database that the new token may use" },
-      {
-        flag: "token-expiry",
-        placeholder: "DURATION",
-        help: "How long the new token is valid: 12h, 30d, 2w, 1y or never (default never)",
-      },
-      { flag: "list-tokens", operation: "list-tokens", help: "List the API tokens, without their secrets" },
-      {
-        flag: "remove-token",
-        operation: "remove-token",
-        placeholder: "ID",
-        help: "Remove the token with this id, or the one whose hash begins with these digits (at least 8)",
-      },
-      { flag: "add-user", operation: "add-user", help: "Make a user account; Postern asks for the password" },
-      {
-        flag: "update-user",
-        operation: "update-user",
-        help: "Change a user's password; with only -user-note, change the note",
-      },
-      { flag: "enable-user", operation: "enable-user", help: "Let a disabled or locked user log in again" },
-      {
-        flag: "disable-user",
-        operation: "disable-user",
-        help: "End a user's sessions and refuse further logins",
-      },
-      { flag: "delete-user", operation: "delete-user", help: "Remove a user account" },
-      { flag: "list-users", operation: "list-users", help: "List the user accounts" },
-      {
-        flag: "list-clients",
-        operation: "list-clients",
-        help: "List the OAuth clients, and who let them in",
-      },
-      {
-        flag: "revoke-client",
-        operation: "revoke-client",
-        placeholder: "ID",
-        help: "Remove the OAuth client with this ID; its access ends at once",
-      },
-      { flag: "username", placeholder: "NAME", help: "The user to make, change or remove" },
-      {
-        flag: "password",
-        placeholder: "PASSWORD",
-        help: "The password; other users of this machine can see it here. Without it, Postern asks for it",
-      },
-      { flag: "user-note", placeholder: "TEXT", help: "What the account is for" },
-      { flag: "json", help: "Print JSON instead of text" },
-      {
-        flag: "verify-audit",
-        operation: "verify-audit",
-        placeholder: "FILE",
-        help:
-          "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
+      operation("add-token", "Make an API token and print it once"),
+      option("token-note", "What the new token is for", "TEXT"),
+      option("token-database", "The only database that the new token may use", "NAME"),
+      option(
+        "token-expiry",
+        "How long the new token is valid: 12h, 30d, 2w, 1y or never (default never)",
+        "DURATION",
+      ),
+      operation("list-tokens", "List the API tokens, without their secrets"),
+      operation(
+        "remove-token",
+        "Remove the token with this id, or the one whose hash begins with these digits (at least 8)",
+        "ID",
+      ),
+      operation("add-user", "Make a user account; Postern asks for the password"),
+      operation("update-user", "Change a user's password; with only -user-note, change the note"),
+      operation("enable-user", "Let a disabled or locked user log in again"),
+      operation("disable-user", "End a user's sessions and refuse further logins"),
+      operation("delete-user", "Remove a user account"),
+      operation("list-users", "List the user accounts"),
+      operation("list-clients", "List the OAuth clients, and who let them in"),
+      operation("revoke-client", "Remove the OAuth client with this ID; its access ends at once", "ID"),
+      option("username", "The user to make, change or remove", "NAME"),
+      option(
+        "password",
+        "The password; other users of this machine can see it here. Without it, Postern asks for it",
+        "PASSWORD",
+      ),
+      option("user-note", "What the account is for", "TEXT"),
+      option("json", "Print JSON instead of text"),
+      operation(
+        "verify-audit",
+        "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
           "all of their files",
-      },
-      {
-        flag: "probe",
-        operation: "probe",
-        placeholder: "URL",
-        help:
-          "Ask a server for its health, as in http://127.0.0.1:8080/health, and fail unless it answers 200; for " +
+        "FILE",
+      ),
+      operation(
+        "probe",
+        "Ask a server for its health, as in http://127.0.0.1:8080/health, and fail unless it answers 200; for " +
           "containers without another program",
-      },
+        "URL",
+      ),
     ],
   },
   {
     title: "About the program",
     flags: [
-      { flag: "help", operation: "help", help: "Print this text; -h does too" },
-      { flag: "version", operation: "version", help: "Print the versions of Postern, Deno and V8" },
-      {
-        flag: "config-schema",
-        operation: "config-schema",
-        help: "Print the JSON Schema of the configuration file, for editors",
-      },
-      {
-        flag: "check-config",
-        operation: "check-config",
-        placeholder: "FILE",
-        help:
-          "Say what this version makes of a configuration file: what it refuses, what it does not use; with -http, " +
+      operation("help", "Print this text; -h does too"),
+      operation("version", "Print the versions of Postern, Deno and V8"),
+      operation("config-schema", "Print the JSON Schema of the configuration file, for editors"),
+      operation(
+        "check-config",
+        "Say what this version makes of a configuration file: what it refuses, what it does not use; with -http, " +
           "-rag or both as that start would",
-      },
-      {
-        flag: "openapi",
-        operation: "openapi",
-        help: "Print the OpenAPI description of the RAG server",
-      },
+        "FILE",
+      ),
+      operation("openapi", "Print the OpenAPI description of the RAG server"),
     ],
   },
 ];
+
+type KnownFlag = (typeof groups)[number]["flags"][number];
+type OperationFlag = Extract<KnownFlag, { readonly operation: string }>;
+type OptionFlag = Exclude<KnownFlag, OperationFlag | SettingFlag>;
+
+/** What the program is to do; `run` serves. */
+export type Operation = "run" | OperationFlag["operation"];
+export type OptionName = OptionFlag["flag"];
+export type Flag = SettingFlag | OperationFlag | OptionFlag;
+
+/** Every flag there is, in the help's order, in groups that the help shows together. */
+export const flagGroups: readonly { readonly title: string; readonly flags: readonly Flag[] }[] = groups;
 
 /** Flags that mean something only together with another one. */
 export const requiredFlags: Readonly<Record<string, readonly string[]>> = {

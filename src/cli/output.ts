@@ -49,19 +49,20 @@ export interface Output {
 /** Takes a line of what was asked for, without its line end: standard output. */
 export type Print = (line: string) => void;
 
-export interface OperationOptions {
+export interface OperationOutput {
+  readonly print: Print;
   /** Takes a line that the administrator should know besides: standard error. */
   readonly warn?: Print;
   readonly now?: () => number;
 }
 
-export async function warnOfAccess(path: string, options: OperationOptions): Promise<void> {
+export async function warnOfAccess(path: string, output: OperationOutput): Promise<void> {
   const warning = await openFileWarning(path);
-  if (warning !== undefined) options.warn?.(warning);
+  if (warning !== undefined) output.warn?.(warning);
 }
 
-export function nowOf(options: OperationOptions): number {
-  return (options.now ?? Date.now)();
+export function nowOf(output: OperationOutput): number {
+  return (output.now ?? Date.now)();
 }
 
 export function jsonText(value: unknown): string {

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
@@ -71,36 +72,38 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   const operation = chooseOperation(given);
   if (operation !== "help" && operation !== "version") checkTogether(given, operation);
   const option = (name: OptionName) => given.get(name)?.text;
-  const tokenId = given.get("remove-token")?.text;
-  const pipeline = pipelineOperations.map((name) => given.get(name)?.text).find((text) => text !== undefined);
+  const isOn = (name: OptionName) => option(name) === "true";
+  const valueOf = (operation: Operation) => given.get(operation)?.text;
   return {
     operation,
     settings: collectSettings(given),
-    allowInsecure: option("allow-insecure") === "true",
-    demo: option("demo") === "true",
-    rag: option("rag") === "true",
-    json: option("json") === "true",
-    ...optional("configPath", given.get("check-config")?.text ?? option("config")),
-    ...optional("tokenId", tokenId),
-    ...optional("clientId", given.get("revoke-client")?.text),
-    ...optional("tokenNote", option("token-note")),
-    ...optional("tokenDatabase", option("token-database")),
-    ...optional("tokenExpiry", checkExpiry(option("token-expiry"))),
-    ...optional("username", option("username")),
-    ...optional("password", option("password")),
-    ...optional("userNote", option("user-note")),
-    ...optional("auditFile", given.get("verify-audit")?.text),
-    ...optional("probeUrl", given.get("probe")?.text),
-    ...optional("role", given.get("setup-role")?.text),
-    ...optional("pipeline", pipeline),
-    ...optional("source", option("source")),
-    isDryRun: option("dry-run") === "true",
-    isRemovalConfirmed: option("confirm-removal") === "true",
-    isOverwriteAllowed: option("overwrite") === "true",
-    ...optional("queriesFile", option("queries")),
-    ...optional("qrelsFile", option("qrels")),
-    ...optional("claims", checkClaims(option("claims"))),
-    ...optional("checkedTokenFile", option("check-token")),
+    allowInsecure: isOn("allow-insecure"),
+    demo: isOn("demo"),
+    rag: isOn("rag"),
+    json: isOn("json"),
+    ...defined({
+      configPath: valueOf("check-config") ?? option("config"),
+      tokenId: valueOf("remove-token"),
+      clientId: valueOf("revoke-client"),
+      tokenNote: option("token-note"),
+      tokenDatabase: option("token-database"),
+      tokenExpiry: checkExpiry(option("token-expiry")),
+      username: option("username"),
+      password: option("password"),
+      userNote: option("user-note"),
+      auditFile: valueOf("verify-audit"),
+      probeUrl: valueOf("probe"),
+      role: valueOf("setup-role"),
+      pipeline: pipelineOperations.map(valueOf).find((text) => text !== undefined),
+      source: option("source"),
+      queriesFile: option("queries"),
+      qrelsFile: option("qrels"),
+      claims: checkClaims(option("claims")),
+      checkedTokenFile: option("check-token"),
+    }),
+    isDryRun: isOn("dry-run"),
+    isRemovalConfirmed: isOn("confirm-removal"),
+    isOverwriteAllowed: isOn("overwrite"),
     paths,
   };
 }
@@ -186,10 +189,7 @@ function chooseOperation(given: ReadonlyMap<string, GivenFlag>): Operation {
 }
 
 /** Switches that were taken back count as not given. */
-function checkTogether(
-  given: ReadonlyMap<string, GivenFlag>,
-  operation: Operation,
-): void {
+function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operation): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
   // what a start finds wrong depends on what it serves
   const refused = operation === "run" ? [] : operation === "check-config"
@@ -244,10 +244,6 @@ function checkClaims(text: string | undefined): string | undefined {
   if (text === undefined || parseClaims(text) !== undefined) return text;
   // it may hold what nobody else is to read
   throw new UsageError(`-claims expects a JSON object such as '{"tenant":"acme"}'`);
-}
-
-function optional<K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> {
-  return value === undefined ? {} : { [key]: value } as Record<K, string>;
 }
 
 // a line end in an argument must not make two lines of the one that scripts read

@@ -20,15 +20,10 @@ export async function runCommandLine(
   try {
     return await perform(args, program, output) ?? 0;
   } catch (error) {
-    if (error instanceof UsageError) {
-      output.warn(`${program.name}: ${error.message}`);
-      return 2;
-    }
-    if (error instanceof AppError) {
-      output.warn(`${program.name}: ${error.message}`);
-      return 1;
-    }
-    throw error;
+    const isUsage = error instanceof UsageError;
+    if (!isUsage && !(error instanceof AppError)) throw error;
+    output.warn(`${program.name}: ${error.message}`);
+    return isUsage ? 2 : 1;
   }
 }
 

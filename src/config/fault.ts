@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { type Fault as DocumentFault, faultText as textOf } from "../core/yaml/file_fault.ts";
+import type { SettingPath } from "../core/yaml/value_tree.ts";
 
 /** One thing wrong with the configuration, and where it was written. */
 export interface Fault extends DocumentFault {
@@ -30,3 +31,6 @@ function summary(faults: readonly Fault[]): string {
 export function faultText(fault: Fault): string {
   return textOf(fault, fault.flag ?? fault.variable);
 }
+
+/** Takes what a rule finds wrong with a setting. */
+export type Report = (path: SettingPath, message: string) => void;

@@ -6,21 +6,18 @@ import {
   longestRoleBytes,
   settableSettings,
 } from "../postgres/session_setting_kinds.ts";
-import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import { isMap, listOf, mapOf, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import type { Report } from "./fault.ts";
 import { didYouMean, nearestName } from "../core/text/near_name.ts";
 
 /** The faults of what tells row-level security who asks, in an entry of `databases` or `pipelines`. */
-export function checkRowSecurity(
-  entry: unknown,
-  path: SettingPath,
-  report: (path: SettingPath, message: string) => void,
-): void {
+export function checkRowSecurity(entry: unknown, path: SettingPath, report: Report): void {
   if (!isMap(entry)) return;
   const { role_from_user, role_from_claim, allowed_roles, session_settings } = entry;
   if (role_from_claim !== undefined && role_from_user === true) {
     report([...path, "role_from_claim"], "cannot be given together with role_from_user");
   }
-  const roles = Array.isArray(allowed_roles) ? allowed_roles : [];
+  const roles = listOf(allowed_roles);
   if (role_from_claim !== undefined && roles.length === 0) {
     report([...path, "allowed_roles"], "is required where role_from_claim is given");
   }
@@ -37,10 +34,7 @@ export function checkRowSecurity(
  * The faults of a database or a pipeline that asks for claims where nobody has any: it would refuse everyone. The tool
  * server reads pipelines too, so for these the issuers of both servers count.
  */
-export function checkClaims(
-  tree: ValueMap,
-  report: (path: SettingPath, message: string) => void,
-): void {
+export function checkClaims(tree: ValueMap, report: Report): void {
   const { http, server, identity } = tree;
   const issuers = [http, server].map((section) => valueAt(section, ["auth", "identity_provider"]));
   const [ofTools] = issuers;
@@ -62,8 +56,7 @@ export function checkClaims(
 }
 
 function claimPaths(entry: unknown): SettingPath[] {
-  const settings = valueAt(entry, ["session_settings"]);
-  const asking = Object.entries(isMap(settings) ? settings : {})
+  const asking = Object.entries(mapOf(valueAt(entry, ["session_settings"])))
     .filter(([, template]) => claimPlaceholder.test(String(template)))
     .map(([name]) => ["session_settings", name]);
   return valueAt(entry, ["role_from_claim"]) === undefined ? asking : [["role_from_claim"], ...asking];
@@ -72,10 +65,7 @@ function claimPaths(entry: unknown): SettingPath[] {
 const claimPlaceholder = /(?<!\$)\{(?:claims|claim:[^{}]+)\}/;
 
 /** The faults of claims in a header, and of settings that would keep them from the policies. */
-export function checkIdentity(
-  tree: ValueMap,
-  report: (path: SettingPath, message: string) => void,
-): void {
+export function checkIdentity(tree: ValueMap, report: Report): void {
   const { identity, pipelines } = tree;
   if (valueAt(identity, ["enabled"]) !== true) return;
   if (valueAt(tree, ["server", "auth", "enabled"]) === true) {
@@ -107,8 +97,8 @@ export function checkIdentity(
   }
   const setting = String(valueAt(identity, ["claims_setting"]) ?? "request.jwt.claims").toLowerCase();
   for (const [index, pipeline] of listOf(pipelines).entries()) {
-    const own = valueAt(pipeline, ["session_settings"]);
-    const taken = Object.keys(isMap(own) ? own : {}).find((name) => name.toLowerCase() === setting);
+    const own = Object.keys(mapOf(valueAt(pipeline, ["session_settings"])));
+    const taken = own.find((name) => name.toLowerCase() === setting);
     if (taken === undefined) continue;
     report(
       ["pipelines", index, "session_settings", taken],
@@ -117,15 +107,7 @@ export function checkIdentity(
   }
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function checkRoles(
-  roles: readonly unknown[],
-  path: SettingPath,
-  report: (path: SettingPath, message: string) => void,
-): void {
+function checkRoles(roles: readonly unknown[], path: SettingPath, report: Report): void {
   for (const [index, role] of roles.entries()) {
     if (role === "none" || Buffer.byteLength(String(role)) > longestRoleBytes) {
       report([...path, index], `expected a role's name: at most ${longestRoleBytes} bytes, not none`);
@@ -134,11 +116,7 @@ function checkRoles(
 }
 
 /** A name that PostgreSQL does not take would make every statement fail, and some would make it run unbounded. */
-function checkSettingNames(
-  names: readonly string[],
-  path: SettingPath,
-  report: (path: SettingPath, message: string) => void,
-): void {
+function checkSettingNames(names: readonly string[], path: SettingPath, report: Report): void {
   for (const [index, name] of names.entries()) {
     const lower = name.toLowerCase();
     const same = names.slice(0, index).find((other) => other.toLowerCase() === lower);
@@ -155,11 +133,7 @@ function checkSettingNames(
   }
 }
 
-function checkTemplates(
-  settings: ValueMap,
-  path: SettingPath,
-  report: (path: SettingPath, message: string) => void,
-): void {
+function checkTemplates(settings: ValueMap, path: SettingPath, report: Report): void {
   for (const [name, template] of Object.entries(settings)) {
     const text = typeof template === "string" ? template : "";
     const [shells] = shellReference.exec(text) ?? [];

@@ -1,14 +1,21 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
-import type { Fault } from "./fault.ts";
+import type { Fault, Report } from "./fault.ts";
 import { layered, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
 import { builtinTools } from "../tool_server/builtin_kinds.ts";
-import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import {
+  formatPath,
+  isMap,
+  listOf,
+  type SettingPath,
+  valueAt,
+  type ValueMap,
+} from "../core/yaml/value_tree.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { resolve, sep } from "node:path";
-import { nearestName } from "../core/text/near_name.ts";
+import { didYouMean } from "../core/text/near_name.ts";
 
 /** What the command line says beyond settings. */
 export interface RunContext {
@@ -20,8 +27,6 @@ export interface RunContext {
   readonly hasOtherFiles: boolean;
   readonly os: typeof Deno.build.os;
 }
-
-type Report = (path: SettingPath, message: string) => void;
 
 /**
  * Faults in how settings stand to each other. They are looked for in what was written, not in what was parsed, so
@@ -120,7 +125,7 @@ function checkIdentityProvider(tree: ValueMap, server: string, report: Report): 
       // one that is misspelt would need no scope; what a definitions file names is looked at where it is read
       : tree["custom_definitions_path"] !== undefined || builtinTools.some((name) => name === tool)
       ? undefined
-      : `there is no tool of that name${didYouMean(tool)}`;
+      : `there is no tool of that name${didYouMean(tool, builtinTools)}`;
     if (fault !== undefined) report([...path, "scopes_by_tool", tool], fault);
   }
 }
@@ -258,15 +263,6 @@ function checkModel(section: unknown, path: SettingPath, report: Report): void {
   const provider = valueAt(section, ["provider"]);
   if (typeof provider !== "string" || provider === "local") return;
   if (valueAt(section, ["model"]) === undefined) report([...path, "model"], `is required for ${provider}`);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function didYouMean(tool: string): string {
-  const nearest = nearestName(tool, builtinTools);
-  return nearest === undefined ? "" : `; did you mean "${nearest}"?`;
 }
 
 type Servers = Pick<ParsedConfig, "data_dir" | "http" | "server" | "state">;

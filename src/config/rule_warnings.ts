@@ -1,6 +1,6 @@
 import { type LimitName, limitNames } from "../core/quotas/limit_kinds.ts";
 import { noName } from "./schema/identity.ts";
-import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
+import { listOf, mapOf, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 import { type PlaceOf, settingAt } from "../core/yaml/file_fault.ts";
 
 /** One warning for each setting that has no effect, or another than it seems to, beside the others. */
@@ -27,8 +27,7 @@ export function ruleWarnings(tree: ValueMap, place: PlaceOf): string[] {
 
 function redirectsWithStars(tree: ValueMap): SettingPath[] {
   const path = ["http", "auth", "oauth", "allowed_redirect_uris"];
-  const written = valueAt(tree, path);
-  return (Array.isArray(written) ? written : []).flatMap((uri, index) =>
+  return listOf(valueAt(tree, path)).flatMap((uri, index) =>
     String(uri).includes("*") ? [[...path, index]] : []
   );
 }
@@ -36,14 +35,10 @@ function redirectsWithStars(tree: ValueMap): SettingPath[] {
 const ofWindows: readonly LimitName[] = limitNames.filter((name) => name !== "calls_at_once");
 
 function haveWindowLimits(limits: unknown): boolean {
-  const named = ["principals", "groups"].flatMap((part) => valuesOf(valueAt(limits, [part])));
+  const named = ["principals", "groups"].flatMap((part) => Object.values(mapOf(valueAt(limits, [part]))));
   return [valueAt(limits, ["default"]), valueAt(limits, ["all"]), ...named].some((numbers) =>
     ofWindows.some((name) => valueAt(numbers, [name]) !== undefined)
   );
-}
-
-function valuesOf(section: unknown): unknown[] {
-  return isMap(section) ? Object.values(section) : [];
 }
 
 /** One warning for each place that names callers whom nobody can be. */
@@ -136,10 +131,5 @@ function issuersOf({ http, server, identity }: ValueMap): string[] {
 }
 
 function namesOf(tree: ValueMap, part: "principals" | "groups"): string[] {
-  const names = valueAt(tree, ["limits", part]);
-  return isMap(names) ? Object.keys(names) : [];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Object.keys(mapOf(valueAt(tree, ["limits", part])));
 }

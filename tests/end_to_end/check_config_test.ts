@@ -193,6 +193,7 @@ Deno.test("each setting that is a path is named with what is wrong with its file
   const written: ValueMap = {};
   // a database is embedded or has a password
   putValue(written, ["databases"], [{ name: "a", sslmode: "require" }, { name: "b" }]);
+  putValue(written, ["state"], { database: "shared", host: "state.example", sslmode: "require" });
   putValue(written, ["traces", "endpoint"], "https://collector.example");
   putValue(written, ["http", "tls", "enabled"], true);
   putValue(written, ["server"], { address: ":1", tls: { enabled: true }, auth: { enabled: true } });

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
+import { createQuotas } from "../../src/core/quotas/quotas.ts";
 import { createUsageCounts } from "../../src/core/quotas/usage_counts.ts";
 import { sql } from "../../src/state/engine.ts";
 import type { State } from "../../src/state/state.ts";
 import { exchangeUsage } from "../../src/state/usage_exchange.ts";
-import { fileState, testSharedStates, testStates } from "../support/state.ts";
+import { fileState, testServers, testSharedStates, testStates } from "../support/state.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
+import { waitUntil } from "../support/wait_until.ts";
 
 const noon = Date.UTC(2026, 2, 2, 12);
 
@@ -222,4 +224,79 @@ testStates("a start that cannot read the state warns of it and tries again", asy
   isAway = false;
   await second.exchange();
   assert.equal(second.counts.used("user:alice", "rows_per_day"), 7);
+});
+
+/** A process whose callers may run one call at once each, and all of them three. */
+async function limited(state: State) {
+  const counts = createUsageCounts(state.now);
+  const rules = { default: { calls_at_once: 1 }, all: { calls_at_once: 3 } };
+  const quotas = createQuotas({ rules, counts, now: state.now });
+  const begin = (username: string) => {
+    const call = { isIn: false, leave: () => {} };
+    quotas.begin({ kind: "session", id: username, username }, new AbortController().signal)
+      .then((leave) => Object.assign(call, { isIn: true, leave }), () => {});
+    return call;
+  };
+  const exchanged = await exchangeUsage({ state, counts, quotas, logger: silentLogger });
+  return { state, quotas, begin, ...exchanged };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+testServers("calls at once count at all processes together, until they end", async (open) => {
+  await using here = await limited(await open({ now: () => noon }));
+  await using there = await limited(await open({ now: () => noon }));
+  const first = here.begin("alice");
+  await here.exchange();
+  await there.exchange();
+  // one's own are not counted twice
+  await here.state.catchUp();
+  assert.equal(here.quotas.usage({ kind: "session", id: "x", username: "alice" })[0]?.used, 1);
+  const calls = [there.begin("alice"), there.begin("bob"), there.begin("carol"), there.begin("dave")];
+  await settled();
+  assert.deepEqual(calls.map(({ isIn }) => isIn), [false, true, true, false]);
+  first.leave();
+  await here.exchange();
+  await there.state.catchUp();
+  assert.deepEqual(calls.map(({ isIn }) => isIn), [true, true, true, false]);
+  // nothing comes back of what was told before
+  await there.exchange();
+  await here.exchange();
+  assert.equal(here.quotas.underWay()["all"], 0);
+  const next = here.begin("alice");
+  await settled();
+  assert.equal(next.isIn, false);
+  for (const { leave } of calls) leave();
+  await there.exchange();
+  await here.state.catchUp();
+  await waitUntil("it is let in", () => next.isIn);
+});
+
+testServers("calls of a process that is gone count no more after five seconds", async (open) => {
+  let time = noon;
+  const state = await open({ now: () => noon });
+  const gone = await limited(state);
+  await using there = await limited(await open({ now: () => time }));
+  gone.begin("alice");
+  await gone.exchange();
+  await state[Symbol.asyncDispose]();
+  await there.exchange();
+  const call = there.begin("alice");
+  time += 4_999;
+  await there.exchange();
+  await settled();
+  assert.equal(call.isIn, false);
+  time += 1;
+  await there.exchange();
+  await settled();
+  assert.equal(call.isIn, true);
+  await gone[Symbol.asyncDispose]();
+  await there.exchange();
+  // who comes later never counts them
+  const late = await limited(await open({ now: () => time }));
+  await using _late = late;
+  assert.deepEqual(
+    late.quotas.usage({ kind: "session", id: "x", username: "alice" }).map(({ used }) => used),
+    [1],
+  );
 });

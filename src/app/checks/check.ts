@@ -31,6 +31,11 @@ export interface Check {
   run(signal: AbortSignal): Promise<readonly (CheckResult | Check)[]>;
 }
 
+/** A check that asks a database or a provider. */
+export function createCheck(name: string, run: Check["run"]): Check {
+  return { name, run };
+}
+
 export type NamedResult = CheckResult & { readonly check: string };
 
 export function error(message: string, remedy: string): CheckResult & { readonly ok: false } {

@@ -7,7 +7,7 @@ import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
 import { checkStateFile, stateFile } from "../../state/sqlite_engine.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
-import { type Check, error, warning } from "./check.ts";
+import { type Check, createCheck, error, warning } from "./check.ts";
 import { type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
@@ -30,22 +30,19 @@ export function configurationChecks(config: Config, now: () => number): Check[] 
 
 /** Whether the database can keep the state. */
 function stateCheck(config: Config): Check {
-  return {
-    name: "state",
-    async run() {
-      try {
-        await checkState(config);
-        return [];
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown;
-        const { cause, message } = thrown;
-        return [error(
-          cause instanceof AppError ? cause.message : message,
-          `-- Correct state in the configuration; ${ownCommand().name} -setup-state prints the SQL of its tables`,
-        )];
-      }
-    },
-  };
+  return createCheck("state", async () => {
+    try {
+      await checkState(config);
+      return [];
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      const { cause, message } = thrown;
+      return [error(
+        cause instanceof AppError ? cause.message : message,
+        `-- Correct state in the configuration; ${ownCommand().name} -setup-state prints the SQL of its tables`,
+      )];
+    }
+  });
 }
 
 const nothingToRead: Check = {

@@ -6,7 +6,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
-import { type Check, type CheckResult, note, warning } from "./check.ts";
+import { type Check, type CheckResult, createCheck, note, warning } from "./check.ts";
 import { expiryResults } from "./file_checks.ts";
 
 /**
@@ -19,45 +19,28 @@ export function limitCheck(
   { poolMaxConns }: DatabaseOptions,
   sharers: "each caller" | "all of its callers together",
 ): Check {
-  return {
-    name: "connections",
-    async run(signal) {
-      const [row] = await readRows(database, signal, limitSql);
-      const [role = "", name = "", ...limits] = row ?? [];
-      const [ofRole = -1, ofDatabase = -1, ofServer = -1] = limits.map(Number);
-      const few = (limit: number) => limit >= 0 && limit < poolMaxConns;
-      const advice = `-- Or lower pool_max_conns, which is ${poolMaxConns}`;
-      const tooFew = (what: string, limit: number, remedy: string) =>
-        warning(
-          `${what} may have ${limit} connections, fewer than pool_max_conns (${poolMaxConns}) for ${sharers}: requests ` +
-            "wait for those that are open",
-          `${remedy}\n${advice}`,
-        );
-      const [roleName, databaseName] = [role, name].map((text) => quoteIdentifier(text ?? ""));
-      const found = [
-        ...(few(ofRole)
-          ? [tooFew(
-            `Role "${role}"`,
-            ofRole,
-            `ALTER ROLE ${roleName} CONNECTION LIMIT ${poolMaxConns};`,
-          )]
-          : []),
-        ...(few(ofDatabase)
-          ? [tooFew(
-            `Database "${name}"`,
-            ofDatabase,
-            `ALTER DATABASE ${databaseName} CONNECTION LIMIT ${poolMaxConns};`,
-          )]
-          : []),
-        ...(few(ofServer)
-          ? [tooFew("The server", ofServer, "-- Raise max_connections in postgresql.conf, and restart it")]
-          : []),
-      ];
-      if (found.length > 0) return found;
-      const least = Math.min(...[ofRole, ofDatabase, ofServer].filter((limit) => limit >= 0));
-      return [note(`at most ${least}; pool_max_conns is ${poolMaxConns} for ${sharers}`)];
-    },
-  };
+  return createCheck("connections", async (signal) => {
+    const [row] = await readRows(database, signal, limitSql);
+    const [role = "", name = "", ...limits] = row ?? [];
+    const [ofRole = -1, ofDatabase = -1, ofServer = -1] = limits.map(Number);
+    const [roleName, databaseName] = [role, name].map((text) => quoteIdentifier(text ?? ""));
+    const bounds = [
+      [`Role "${role}"`, ofRole, `ALTER ROLE ${roleName} CONNECTION LIMIT ${poolMaxConns};`],
+      [`Database "${name}"`, ofDatabase, `ALTER DATABASE ${databaseName} CONNECTION LIMIT ${poolMaxConns};`],
+      ["The server", ofServer, "-- Raise max_connections in postgresql.conf, and restart it"],
+    ] as const;
+    const set = bounds.filter(([, limit]) => limit >= 0);
+    const found = set.filter(([, limit]) => limit < poolMaxConns).map(([what, limit, remedy]) =>
+      warning(
+        `${what} may have ${limit} connections, fewer than pool_max_conns (${poolMaxConns}) for ${sharers}: requests ` +
+          "wait for those that are open",
+        `${remedy}\n-- Or lower pool_max_conns, which is ${poolMaxConns}`,
+      )
+    );
+    if (found.length > 0) return found;
+    const least = Math.min(...set.map(([, limit]) => limit));
+    return [note(`at most ${least}; pool_max_conns is ${poolMaxConns} for ${sharers}`)];
+  });
 }
 
 // superusers may use the reserved ones too, but no role of ours should be one
@@ -68,28 +51,25 @@ const limitSql = `SELECT r.rolname, d.datname, r.rolconnlimit, d.datconnlimit,
 
 /** Whether what passes between the machines is encrypted, and until when the certificates are valid. */
 export function encryptionCheck(options: DatabaseOptions, logger: Logger, now: () => number): Check {
-  return {
-    name: "TLS",
-    async run(signal) {
-      if (options.openStream !== undefined) return [note("none is needed: the database is in this process")];
-      const connection = await connect(options, { signal, logger });
-      try {
-        const { rows } = await connection.client.query<(string | null)[]>({
-          text: encryptionSql,
-          rowMode: "array",
-        });
-        const [version, isNear] = rows[0] ?? [];
-        const stream: unknown = Reflect.get(Reflect.get(connection.client, "connection"), "stream");
-        return [
-          ...encryptionResults(options, isTls(stream) ? version ?? "TLS" : undefined, isNear === "true"),
-          ...serverCertificate(stream, now),
-          ...await clientCertificate(options, now),
-        ];
-      } finally {
-        await connection.close();
-      }
-    },
-  };
+  return createCheck("TLS", async (signal) => {
+    if (options.openStream !== undefined) return [note("none is needed: the database is in this process")];
+    const connection = await connect(options, { signal, logger });
+    try {
+      const { rows } = await connection.client.query<(string | null)[]>({
+        text: encryptionSql,
+        rowMode: "array",
+      });
+      const [version, isNear] = rows[0] ?? [];
+      const stream: unknown = Reflect.get(Reflect.get(connection.client, "connection"), "stream");
+      return [
+        ...encryptionResults(options, isTls(stream) ? version ?? "TLS" : undefined, isNear === "true"),
+        ...serverCertificate(stream, now),
+        ...await clientCertificate(options, now),
+      ];
+    } finally {
+      await connection.close();
+    }
+  });
 }
 
 // a pooler's own connection to the server may be another; what matters is who can listen in from here
@@ -140,25 +120,22 @@ async function clientCertificate(
 
 /** Whether this machine and the database's agree on the time: tokens, sessions and certificates end by this one's. */
 export function clockCheck(database: Database, now: () => number): Check {
-  return {
-    name: "clocks",
-    async run(signal) {
-      const before = now();
-      const [row] = await readRows(database, signal, clockSql);
-      const after = now();
-      const skewMs = Number(row?.[0]) - (before + after) / 2;
-      // the answer was on its way for a part of that time
-      const uncertainMs = (after - before) / 2;
-      const text = `${Math.abs(skewMs / 1_000).toFixed(1)} s ${skewMs > 0 ? "behind" : "ahead of"}`;
-      if (Math.abs(skewMs) - uncertainMs > mostSkewMs) {
-        return [warning(
-          `This machine's clock is ${text} the database server's: tokens and sessions end too early or too late`,
-          "-- Have both machines keep their clocks by NTP: timedatectl set-ntp true",
-        )];
-      }
-      return [note("both agree")];
-    },
-  };
+  return createCheck("clocks", async (signal) => {
+    const before = now();
+    const [row] = await readRows(database, signal, clockSql);
+    const after = now();
+    const skewMs = Number(row?.[0]) - (before + after) / 2;
+    // the answer was on its way for a part of that time
+    const uncertainMs = (after - before) / 2;
+    const text = `${Math.abs(skewMs / 1_000).toFixed(1)} s ${skewMs > 0 ? "behind" : "ahead of"}`;
+    if (Math.abs(skewMs) - uncertainMs > mostSkewMs) {
+      return [warning(
+        `This machine's clock is ${text} the database server's: tokens and sessions end too early or too late`,
+        "-- Have both machines keep their clocks by NTP: timedatectl set-ntp true",
+      )];
+    }
+    return [note("both agree")];
+  });
 }
 
 const mostSkewMs = 5_000;

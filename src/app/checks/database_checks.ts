@@ -12,7 +12,7 @@ import { readRows } from "../../postgres/read/read_trusted.ts";
 import { isIterative } from "../../rag_server/search/document_table.ts";
 import { rightsOfRoles } from "../../postgres/reader_role/excess_rights.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
-import { type Check, type CheckResult, error, note, warning } from "./check.ts";
+import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
 import { type RelationName, relationName } from "./tables/table_facts.ts";
 import { shellWord } from "../../core/text/shell_word.ts";
 
@@ -22,22 +22,19 @@ export function databaseCheck(
   options: DatabaseOptions,
   next: readonly Check[],
 ): Check {
-  return {
-    name: "database",
-    async run(signal) {
-      try {
-        const [row] = await readRows(database, signal, serverSql);
-        const [version, address, port, isStandby] = row ?? [];
-        const place = address ? `at ${address}:${port}` : "over a local socket";
-        const role = isStandby === "t" ? ", a standby" : "";
-        const hosts = database.hosts().map((host) => hostResult(host, options));
-        return [note(`PostgreSQL ${version} answers ${place}${role}`), ...hosts, ...next];
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown;
-        return [unreachable(thrown, options)];
-      }
-    },
-  };
+  return createCheck("database", async (signal) => {
+    try {
+      const [row] = await readRows(database, signal, serverSql);
+      const [version, address, port, isStandby] = row ?? [];
+      const place = address ? `at ${address}:${port}` : "over a local socket";
+      const role = isStandby === "t" ? ", a standby" : "";
+      const hosts = database.hosts().map((host) => hostResult(host, options));
+      return [note(`PostgreSQL ${version} answers ${place}${role}`), ...hosts, ...next];
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      return [unreachable(thrown, options)];
+    }
+  });
 }
 
 function hostResult(
@@ -105,21 +102,18 @@ export function unreachable(
 
 /** Whether pgvector is there, and new enough; what needs vectors follows. */
 export function extensionCheck(database: Database, next: readonly Check[]): Check {
-  return {
-    name: "pgvector",
-    async run(signal) {
-      const [row] = await readRows(database, signal, extensionSql);
-      const [installed, available] = (row ?? []).map((version) => version ?? undefined);
-      if (installed === undefined) return [missing(available)];
-      if (isIterative(installed)) return [note(`pgvector ${installed}`), ...next];
-      const update = available !== undefined && isIterative(available)
-        ? "ALTER EXTENSION vector UPDATE;"
-        : "-- Install pgvector 0.8 or later on the database's server\nALTER EXTENSION vector UPDATE;";
-      const message =
-        `pgvector ${installed} may find too few rows under a filter; 0.8 searches on until it has enough`;
-      return [warning(message, update), ...next];
-    },
-  };
+  return createCheck("pgvector", async (signal) => {
+    const [row] = await readRows(database, signal, extensionSql);
+    const [installed, available] = (row ?? []).map((version) => version ?? undefined);
+    if (installed === undefined) return [missing(available)];
+    if (isIterative(installed)) return [note(`pgvector ${installed}`), ...next];
+    const update = available !== undefined && isIterative(available)
+      ? "ALTER EXTENSION vector UPDATE;"
+      : "-- Install pgvector 0.8 or later on the database's server\nALTER EXTENSION vector UPDATE;";
+    const message =
+      `pgvector ${installed} may find too few rows under a filter; 0.8 searches on until it has enough`;
+    return [warning(message, update), ...next];
+  });
 }
 
 const extensionSql = `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
@@ -134,49 +128,40 @@ function missing(available: string | undefined) {
 
 /** Whether a role that reads a database of the tool server may do more than read. What that is, `-check-role` lists. */
 export function readersCheck(database: Database, options: DatabaseOptions, isExcluded: ColumnRefusal): Check {
-  return {
-    name: "role",
-    async run(signal) {
-      const { roles } = await rightsOfRoles(database, options, isExcluded, signal);
-      const [most, ...others] = roles.filter(({ excess }) => excess.length > 0)
-        .toSorted((a, b) => b.excess.length - a.excess.length);
-      if (most === undefined) return [];
-      const { role, excess } = most;
-      const worst = excess.find(({ right }) => right.endsWith(" SUPERUSER")) ?? excess[0];
-      const more = excess.length - 1;
-      return [warning(
-        `Role "${role}" ${worst?.right}` +
-          (more === 0 ? "" : `; rights beyond reading besides: ${more}`) +
-          (others.length === 0 ? "" : `; other roles with such rights: ${others.length}`),
-        `-- ${ownCommand().name} -check-role lists each right, with the SQL that takes it away\n` +
-          `-- ${ownCommand().name} -setup-role ROLE prints the SQL that makes a role which may only read`,
-      )];
-    },
-  };
+  return createCheck("role", async (signal) => {
+    const { roles } = await rightsOfRoles(database, options, isExcluded, signal);
+    const [most, ...others] = roles.filter(({ excess }) => excess.length > 0)
+      .toSorted((a, b) => b.excess.length - a.excess.length);
+    if (most === undefined) return [];
+    const { role, excess } = most;
+    const worst = excess.find(({ right }) => right.endsWith(" SUPERUSER")) ?? excess[0];
+    const more = excess.length - 1;
+    return [warning(
+      `Role "${role}" ${worst?.right}` +
+        (more === 0 ? "" : `; rights beyond reading besides: ${more}`) +
+        (others.length === 0 ? "" : `; other roles with such rights: ${others.length}`),
+      `-- ${ownCommand().name} -check-role lists each right, with the SQL that takes it away\n` +
+        `-- ${ownCommand().name} -setup-role ROLE prints the SQL that makes a role which may only read`,
+    )];
+  });
 }
 
 /** Whether the role of a pipeline may do far more than read: `tables` are as they are configured. */
 export function roleCheck(database: Database, tables: readonly string[]): Check {
-  return {
-    name: "role",
-    async run(signal) {
-      const warnings = await database.warnings(signal);
-      // the sentence ends with advice; the remedy has it in full
-      return warnings.map((text) => warning(text.replace(/: [^:]*$/, ""), readerSql(tables)));
-    },
-  };
+  return createCheck("role", async (signal) => {
+    const warnings = await database.warnings(signal);
+    // the sentence ends with advice; the remedy has it in full
+    return warnings.map((text) => warning(text.replace(/: [^:]*$/, ""), readerSql(tables)));
+  });
 }
 
 /** Whether each pattern of columns to exclude matches a column of some database. */
 export function excludedColumnsChecks(patterns: readonly string[], databases: readonly Database[]): Check[] {
   if (patterns.length === 0 || databases.length === 0) return [];
-  return [{
-    name: "llm.excluded_columns",
-    async run(signal) {
-      const warnings = await unmatchedColumnWarnings(patterns, databases, signal);
-      return warnings.map((text) => warning(text, "-- Correct the entry, or take it out"));
-    },
-  }];
+  return [createCheck("llm.excluded_columns", async (signal) => {
+    const warnings = await unmatchedColumnWarnings(patterns, databases, signal);
+    return warnings.map((text) => warning(text, "-- Correct the entry, or take it out"));
+  })];
 }
 
 /** Whether PostgreSQL takes what callers' statements begin with: their roles and `session_settings`. */
@@ -186,13 +171,10 @@ export function callerSettingsChecks(
   settingAt: (path: SettingPath) => string,
 ): Check[] {
   if (!hasCallerSettings(options)) return [];
-  return [{
-    name: "callers' settings",
-    async run(signal) {
-      const faults = await callerSettingFaults(database, options, signal);
-      return faults.map(({ path, message, remedy }) => error(`${settingAt(path)}: ${message}`, remedy));
-    },
-  }];
+  return [createCheck("callers' settings", async (signal) => {
+    const faults = await callerSettingFaults(database, options, signal);
+    return faults.map(({ path, message, remedy }) => error(`${settingAt(path)}: ${message}`, remedy));
+  })];
 }
 
 const sharedTablesShown = 5;
@@ -200,18 +182,15 @@ const sharedTablesShown = 5;
 /** Which tables show each caller all of their rows, though a database tells its callers apart. They may be meant to. */
 export function sharedTablesChecks(database: Database, options: DatabaseOptions): Check[] {
   if (!isReadAsCallers(options)) return [];
-  return [{
-    name: "row-level security",
-    async run(signal) {
-      const tables = (await readRows(database, signal, sharedTablesSql)).map(([name]) => name);
-      if (tables.length === 0) return [];
-      const more = tables.length - sharedTablesShown;
-      const shown = tables.slice(0, sharedTablesShown).join(", ") + (more > 0 ? ` and ${more} more` : "");
-      return [
-        note(`each caller who may read ${shown} sees all rows: row-level security is not enabled there`),
-      ];
-    },
-  }];
+  return [createCheck("row-level security", async (signal) => {
+    const tables = (await readRows(database, signal, sharedTablesSql)).map(([name]) => name);
+    if (tables.length === 0) return [];
+    const more = tables.length - sharedTablesShown;
+    const shown = tables.slice(0, sharedTablesShown).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    return [
+      note(`each caller who may read ${shown} sees all rows: row-level security is not enabled there`),
+    ];
+  })];
 }
 
 /** Partitions are read by their parents' policies. */

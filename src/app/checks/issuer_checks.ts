@@ -5,7 +5,7 @@ import { introspect } from "../../identity/issuer/introspection.ts";
 import type { IssuerOptions } from "../../identity/issuer/issuer.ts";
 import { createMetadata } from "../../identity/issuer/issuer_metadata.ts";
 import { usableAlgorithms } from "../../identity/issuer/key_set.ts";
-import { type Check, type CheckResult, error, note } from "./check.ts";
+import { type Check, type CheckResult, createCheck, error, note } from "./check.ts";
 
 /** An issuer as the configuration has it. */
 export type DoctorIssuer = Pick<IssuerOptions, "issuer" | "algorithms" | "jwksUri" | "introspection">;
@@ -14,19 +14,16 @@ export type DoctorIssuer = Pick<IssuerOptions, "issuer" | "algorithms" | "jwksUr
 export function issuerCheck(settings: DoctorIssuer): Check {
   const { issuer, algorithms, introspection } = settings;
   const metadata = createMetadata(settings);
-  return {
-    name: `issuer ${issuer}`,
-    async run(signal) {
-      try {
-        const keys = await fetchJson(await metadata.jwksUri.find(signal), signal);
-        const found = note(`keys for ${usableAlgorithms(keys, algorithms).join(", ")}`);
-        if (introspection === undefined) return [found];
-        return [found, { name: `introspection by ${issuer}`, run: askAboutNothing }];
-      } catch (thrown) {
-        return [mend(thrown, "issuer, jwks_uri and algorithms")];
-      }
-    },
-  };
+  return createCheck(`issuer ${issuer}`, async (signal) => {
+    try {
+      const keys = await fetchJson(await metadata.jwksUri.find(signal), signal);
+      const found = note(`keys for ${usableAlgorithms(keys, algorithms).join(", ")}`);
+      if (introspection === undefined) return [found];
+      return [found, { name: `introspection by ${issuer}`, run: askAboutNothing }];
+    } catch (thrown) {
+      return [mend(thrown, "issuer, jwks_uri and algorithms")];
+    }
+  });
 
   async function askAboutNothing(signal: AbortSignal): Promise<CheckResult[]> {
     if (introspection === undefined) return [];

@@ -9,7 +9,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { ReadDefinitions } from "../../tool_server/definitions/read_definitions.ts";
 import { missingOfModels } from "../../tool_server/questions/models/semantic_models.ts";
-import { type Check, type CheckResult, error, note, warning } from "./check.ts";
+import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
 
 /**
  * Whether the provider embeds a text.
@@ -20,11 +20,8 @@ export function embeddingCheck(
   provider: EmbeddingProvider,
   embed: (signal: AbortSignal) => Promise<Float32Array>,
 ): Check {
-  return {
-    name: `embedding by ${provider.name}`,
-    run: (signal) =>
-      ask(provider.name, "error", async () => [note(`${(await embed(signal)).length} dimensions`)]),
-  };
+  const tellLength = async (signal: AbortSignal) => [note(`${(await embed(signal)).length} dimensions`)];
+  return providerCheck("embedding", provider, "error", tellLength);
 }
 
 /**
@@ -33,43 +30,41 @@ export function embeddingCheck(
  * @param isFallback it answers only where another one fails
  */
 export function completionCheck(provider: CompletionProvider, isFallback: boolean): Check {
-  return {
-    name: `${isFallback ? "fallback completion" : "completion"} by ${provider.name}`,
-    run: (signal) =>
-      ask(provider.name, isFallback ? "warning" : "error", async () => {
-        const messages = [{ role: "user", content: "Reply with the word yes." }] as const;
-        // the rest of the answer is not paid for
-        for await (const _ of provider.stream({ messages, signal })) break;
-        return [];
-      }),
-  };
+  const [what, severity] = isFallback
+    ? ["fallback completion", "warning"] as const
+    : ["completion", "error"] as const;
+  return providerCheck(what, provider, severity, async (signal) => {
+    const messages = [{ role: "user", content: "Reply with the word yes." }] as const;
+    // the rest of the answer is not paid for
+    for await (const _ of provider.stream({ messages, signal })) break;
+    return [];
+  });
 }
 
 /** Whether a provider reranks. A pipeline goes on without it where it does not. */
 export function rerankCheck(provider: RerankProvider): Check {
-  return {
-    name: `rerank by ${provider.name}`,
-    run: (signal) =>
-      ask(provider.name, "warning", async () => {
-        await provider.rerank({ query: "ping", documents: ["ping"], signal });
-        return [];
-      }),
-  };
+  return providerCheck("rerank", provider, "warning", async (signal) => {
+    await provider.rerank({ query: "ping", documents: ["ping"], signal });
+    return [];
+  });
 }
 
 /** @param attempt what it resolves with is told; what it throws is an error of the provider's */
-async function ask(
-  name: string,
+function providerCheck(
+  what: string,
+  { name }: { readonly name: string },
   severity: "error" | "warning",
-  attempt: () => Promise<CheckResult[]>,
-): Promise<CheckResult[]> {
-  try {
-    return await attempt();
-  } catch (thrown) {
-    const { message, detail, kind } = providerError(thrown);
-    const text = `${name}: ${detail === "" ? message : `${message}: ${detail}`}`;
-    return [{ ok: false, severity, message: text, remedy: remedyOf(name, kind) }];
-  }
+  attempt: (signal: AbortSignal) => Promise<CheckResult[]>,
+): Check {
+  return createCheck(`${what} by ${name}`, async (signal) => {
+    try {
+      return await attempt(signal);
+    } catch (thrown) {
+      const { message, detail, kind } = providerError(thrown);
+      const text = `${name}: ${detail === "" ? message : `${message}: ${detail}`}`;
+      return [{ ok: false, severity, message: text, remedy: remedyOf(name, kind) }];
+    }
+  });
 }
 
 function providerError(thrown: unknown): ProviderError {
@@ -100,23 +95,20 @@ function remedyOf(name: string, errorKind: ProviderErrorKind): string {
 
 /** Which extensions there are, and which of them have a newer version on the server. */
 export function extensionsCheck(database: Database): Check {
-  return {
-    name: "extensions",
-    async run(signal) {
-      const rows = await readRows(database, signal, extensionsSql);
-      const installed = rows.map(([name, version]) => `${name} ${version}`).join(", ");
-      const old = rows.filter(([, , isOld]) => isOld === "t");
-      return [
-        note(installed === "" ? "none" : installed),
-        ...old.map(([name, version, , newest]) =>
-          warning(
-            `Extension ${name} is at ${version}, and the server has ${newest}`,
-            `ALTER EXTENSION ${quoteIdentifier(name ?? "")} UPDATE;`,
-          )
-        ),
-      ];
-    },
-  };
+  return createCheck("extensions", async (signal) => {
+    const rows = await readRows(database, signal, extensionsSql);
+    const installed = rows.map(([name, version]) => `${name} ${version}`).join(", ");
+    const old = rows.filter(([, , isOld]) => isOld === "t");
+    return [
+      note(installed === "" ? "none" : installed),
+      ...old.map(([name, version, , newest]) =>
+        warning(
+          `Extension ${name} is at ${version}, and the server has ${newest}`,
+          `ALTER EXTENSION ${quoteIdentifier(name ?? "")} UPDATE;`,
+        )
+      ),
+    ];
+  });
 }
 
 const extensionsSql = `SELECT e.extname, e.extversion,
@@ -128,25 +120,22 @@ const namedTables = 5;
 
 /** Whether the planner knows the tables that the role may read. */
 export function statisticsCheck(database: Database): Check {
-  return {
-    name: "statistics",
-    async run(signal) {
-      const rows = await readRows(database, signal, neverAnalysedSql);
-      if (rows.length === 0) return [];
-      const names = rows.slice(0, namedTables).map(([name]) => name ?? "");
-      const others = rows.length - names.length;
-      const more = others > 0 ? ` and ${others} more` : "";
-      return [warning(
-        `PostgreSQL has never looked at the rows of ${
-          names.join(", ")
-        }${more}: it may choose slow plans, and estimates ` +
-          "of costs and rows are guesses",
-        `${names.map((name) => `ANALYZE ${name};`).join("\n")}${
-          others > 0 ? "\n-- All tables: vacuumdb --analyze-only DATABASE" : ""
-        }`,
-      )];
-    },
-  };
+  return createCheck("statistics", async (signal) => {
+    const rows = await readRows(database, signal, neverAnalysedSql);
+    if (rows.length === 0) return [];
+    const names = rows.slice(0, namedTables).map(([name]) => name ?? "");
+    const others = rows.length - names.length;
+    const more = others > 0 ? ` and ${others} more` : "";
+    return [warning(
+      `PostgreSQL has never looked at the rows of ${
+        names.join(", ")
+      }${more}: it may choose slow plans, and estimates ` +
+        "of costs and rows are guesses",
+      `${names.map((name) => `ANALYZE ${name};`).join("\n")}${
+        others > 0 ? "\n-- All tables: vacuumdb --analyze-only DATABASE" : ""
+      }`,
+    )];
+  });
 }
 
 // -1 from PostgreSQL 14 on; before that a table without statistics has no pages
@@ -162,20 +151,17 @@ const slowCatalogMs = 2_000;
 
 /** How long it takes to read which tables and columns there are. */
 export function catalogCheck(database: Database): Check {
-  return {
-    name: "catalog",
-    async run(signal) {
-      const startedAt = performance.now();
-      const { tables } = await readCatalog(database, { principal: serverItself, signal });
-      const ms = performance.now() - startedAt;
-      const text = `${tables.length} tables, read in ${ms.toFixed(0)} ms`;
-      if (ms < slowCatalogMs) return [note(text)];
-      return [warning(
-        `${text}: the first request in words waits for that`,
-        "-- Grant the role SELECT on the tables that requests are about, and not on all; VACUUM pg_catalog.pg_attribute;",
-      )];
-    },
-  };
+  return createCheck("catalog", async (signal) => {
+    const startedAt = performance.now();
+    const { tables } = await readCatalog(database, { principal: serverItself, signal });
+    const ms = performance.now() - startedAt;
+    const text = `${tables.length} tables, read in ${ms.toFixed(0)} ms`;
+    if (ms < slowCatalogMs) return [note(text)];
+    return [warning(
+      `${text}: the first request in words waits for that`,
+      "-- Grant the role SELECT on the tables that requests are about, and not on all; VACUUM pg_catalog.pg_attribute;",
+    )];
+  });
 }
 
 /** What a definitions file defines, without what the file itself shows to be wrong. */
@@ -205,30 +191,27 @@ function statementsCheck(
   // where callers have rights of their own, what the server itself may not read they may
   const differs = roleFromUser || roleFromClaim !== undefined || Object.keys(sessionSettings).length > 0;
   const faultOf = differs ? warning : error;
-  return {
-    name: "definitions",
-    async run(signal) {
-      const faults: string[] = [];
-      for (const { of, sql, parameters } of statements) {
-        const result = await database.read({
-          principal: serverItself,
-          sql: `EXPLAIN ${sql}`,
-          parameters: Array.from({ length: parameters }, () => null),
-          signal,
-        });
-        if (!result.ok && isOfStatement(result.error, sql)) faults.push(`${of}: ${result.error.message}`);
-      }
-      if (faults.length === 0) {
-        return [note(statements.length === 1 ? "1 statement" : `${statements.length} statements`)];
-      }
-      return faults.map((fault) =>
-        faultOf(
-          `Cannot run the statement of ${fault}`,
-          "-- Correct the statement in the file of custom_definitions_path, or grant the role what it reads",
-        )
-      );
-    },
-  };
+  return createCheck("definitions", async (signal) => {
+    const faults: string[] = [];
+    for (const { of, sql, parameters } of statements) {
+      const result = await database.read({
+        principal: serverItself,
+        sql: `EXPLAIN ${sql}`,
+        parameters: Array.from({ length: parameters }, () => null),
+        signal,
+      });
+      if (!result.ok && isOfStatement(result.error, sql)) faults.push(`${of}: ${result.error.message}`);
+    }
+    if (faults.length === 0) {
+      return [note(statements.length === 1 ? "1 statement" : `${statements.length} statements`)];
+    }
+    return faults.map((fault) =>
+      faultOf(
+        `Cannot run the statement of ${fault}`,
+        "-- Correct the statement in the file of custom_definitions_path, or grant the role what it reads",
+      )
+    );
+  });
 }
 
 /** Whether an error shows that the statement never runs, with whatever values. */
@@ -241,18 +224,15 @@ function isOfStatement({ kind, sqlState = "" }: StatementError, sql: string): bo
 }
 
 function modelsCheck(database: Database, models: DoctorDefinitions["models"]): Check {
-  return {
-    name: "models",
-    async run(signal) {
-      const { tables } = await readCatalog(database, { principal: serverItself, signal });
-      const missing = missingOfModels(models, tables);
-      if (missing.length === 0) return [note(models.length === 1 ? "1 model" : `${models.length} models`)];
-      return [warning(
-        `Models name what the role does not find, and go without it: ${missing.join("; ")}`,
-        "-- Correct the names in the file of custom_definitions_path, or grant the role SELECT on the tables",
-      )];
-    },
-  };
+  return createCheck("models", async (signal) => {
+    const { tables } = await readCatalog(database, { principal: serverItself, signal });
+    const missing = missingOfModels(models, tables);
+    if (missing.length === 0) return [note(models.length === 1 ? "1 model" : `${models.length} models`)];
+    return [warning(
+      `Models name what the role does not find, and go without it: ${missing.join("; ")}`,
+      "-- Correct the names in the file of custom_definitions_path, or grant the role SELECT on the tables",
+    )];
+  });
 }
 
 /** A definition's statement, for whoever tries it before anybody calls it. */

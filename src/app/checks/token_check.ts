@@ -5,7 +5,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { createIssuer, type IssuerOptions } from "../../identity/issuer/issuer.ts";
 import type { IssuerPrincipal } from "../../identity/issuer/token_claims.ts";
 import { isJwt, type TokenRefusal } from "../../identity/issuer/unverified_token.ts";
-import { type Check, type CheckResult, error, note, warning } from "./check.ts";
+import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
 
 /** An issuer as a server asks it whether a token lets its caller in. */
 export interface TokenCheckSettings
@@ -19,28 +19,25 @@ export interface TokenCheckSettings
  * No result holds the token, only what it says of itself.
  */
 export function tokenCheck(settings: TokenCheckSettings, token: string): Check {
-  return {
-    name: `token for ${settings.audience}`,
-    async run() {
-      let refusal: TokenRefusal | "unavailable" | undefined;
-      await using issuer = createIssuer({
-        ...settings,
-        onRefusal: (reason) => refusal = reason,
-        onRequest: () => {},
-        now: Date.now,
-        logger: silentLogger,
-      });
-      let principal: Principal | undefined;
-      try {
-        principal = await issuer.authenticate(token, () => "");
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown;
-      }
-      if (principal?.kind === "issuer") return accepted(principal, settings);
-      const { message, remedy } = refused(refusal ?? "malformed", saidBy(token), settings);
-      return [error(message, remedy.split("\n").map((line) => `-- ${line}`).join("\n"))];
-    },
-  };
+  return createCheck(`token for ${settings.audience}`, async () => {
+    let refusal: TokenRefusal | "unavailable" | undefined;
+    await using issuer = createIssuer({
+      ...settings,
+      onRefusal: (reason) => refusal = reason,
+      onRequest: () => {},
+      now: Date.now,
+      logger: silentLogger,
+    });
+    let principal: Principal | undefined;
+    try {
+      principal = await issuer.authenticate(token, () => "");
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+    }
+    if (principal?.kind === "issuer") return accepted(principal, settings);
+    const { message, remedy } = refused(refusal ?? "malformed", saidBy(token), settings);
+    return [error(message, remedy.split("\n").map((line) => `-- ${line}`).join("\n"))];
+  });
 }
 
 /** Nothing of it is verified. */

@@ -14,7 +14,7 @@ import type { Knowledge } from "../../tool_server/questions/prompt_knowledge.ts"
 import { createVerifiedQuestions } from "../../tool_server/questions/verified/verified_questions.ts";
 import { builtinTools } from "../../tool_server/builtin_kinds.ts";
 import { type Fault, faultText } from "../../core/yaml/file_fault.ts";
-import { nearestName } from "../../core/text/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 import { sizeText } from "../../core/text/units.ts";
 
 interface DefinitionsOptions {
@@ -166,9 +166,8 @@ function whyNoScopes({ http, custom_definitions_path: path }: Config, { toolName
   const scopes = http.auth.enabled ? http.auth.identity_provider?.scopes_by_tool : undefined;
   const unknown = Object.keys(scopes ?? {}).find((name) => !known.includes(name));
   if (unknown === undefined) return undefined;
-  const nearest = nearestName(unknown, known);
   return `Cannot use http.auth.identity_provider.scopes_by_tool.${unknown}: there is no tool of that name, ` +
-    `neither built in nor in ${path}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+    `neither built in nor in ${path}${didYouMean(unknown, known)}`;
 }
 
 function unusable(path: string, faults: readonly Fault[]): AppError {

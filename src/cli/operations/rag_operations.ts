@@ -61,10 +61,8 @@ export async function ragOperation(
 
 async function openPipeline(context: Context): Promise<void> {
   const { flags, config, logger } = context;
-  const role = {
-    ...given("user", flags.settings.get("databases[0].user")?.text),
-    ...given("password", flags.settings.get("databases[0].password")?.text),
-  };
+  const valueOf = (key: string) => flags.settings.get(`databases[0].${key}`)?.text;
+  const role = defined({ user: valueOf("user"), password: valueOf("password") });
   await using named = await openOperatorPipeline(flags.pipeline ?? "", { config, role, logger });
   try {
     await usePipeline(named, context);
@@ -212,10 +210,6 @@ function withClaimsHint(error: unknown): unknown {
   return new AppError(error.code, `${error.message}; give the caller's claims with -claims`, {
     cause: error,
   });
-}
-
-function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
-  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
 }
 
 /** Runs an operation whose signal aborts on SIGINT or SIGTERM, so that it ends in order. */

@@ -6,9 +6,8 @@ import {
   jsonText,
   jsonTime,
   nowOf,
-  type OperationOptions,
+  type OperationOutput,
   plainTime,
-  type Print,
   tableLines,
   visible,
   warnOfAccess,
@@ -35,11 +34,8 @@ interface AddTokenSettings extends TokenFileSettings {
  * @throws AppError `invalid` for an expiry that cannot be read, `not_found` for a database that is not configured, and
  * as addToken() of `src/identity/tokens/token_file.ts`
  */
-export async function addToken(
-  settings: AddTokenSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function addToken(settings: AddTokenSettings, output: OperationOutput): Promise<void> {
+  const { print } = output;
   const { tokenFile: path, note, database, json, databaseNames } = settings;
   const expiry = tokens.parseExpiry(settings.expiry);
   if (database !== undefined && !databaseNames.includes(database)) {
@@ -53,9 +49,9 @@ export async function addToken(
     path,
     ...defined({ note, database }),
     expiry,
-    now: nowOf(options),
+    now: nowOf(output),
   });
-  await warnOfAccess(path, options);
+  await warnOfAccess(path, output);
   if (json) {
     const { id, annotation, database } = record;
     return print(
@@ -81,15 +77,12 @@ export async function addToken(
  *
  * @throws AppError as listTokens() of `src/identity/tokens/token_file.ts`
  */
-export async function listTokens(
-  settings: TokenFileSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function listTokens(settings: TokenFileSettings, output: OperationOutput): Promise<void> {
+  const { print } = output;
   const { tokenFile: path, json } = settings;
-  const { tokens: listed, faults } = await tokens.listTokens({ path, now: nowOf(options) });
-  await warnOfAccess(path, options);
-  for (const fault of faults) options.warn?.(visible(fault.message));
+  const { tokens: listed, faults } = await tokens.listTokens({ path, now: nowOf(output) });
+  await warnOfAccess(path, output);
+  for (const fault of faults) output.warn?.(visible(fault.message));
   if (json) return print(jsonText(listed.map(listedJson)));
   if (listed.length === 0) return print(`no tokens in ${path}`);
   const rows = listed.map((token) => [
@@ -112,7 +105,7 @@ export async function listTokens(
  */
 export async function removeToken(
   settings: TokenFileSettings & { readonly idOrPrefix: string },
-  print: Print,
+  { print }: OperationOutput,
 ): Promise<void> {
   const { tokenFile: path, idOrPrefix, json } = settings;
   const { id } = await tokens.removeToken({ path, idOrPrefix });

@@ -11,15 +11,14 @@ import {
   jsonText,
   jsonTime,
   nowOf,
-  type OperationOptions,
+  type OperationOutput,
   plainTime,
-  type Print,
   tableLines,
   visible,
   warnOfAccess,
 } from "../output.ts";
 
-export interface UserOperationOptions extends OperationOptions {
+export interface UserOperationOutput extends OperationOutput {
   /** Asks for the new password of a user; at the terminal where it is absent. */
   readonly askPassword?: (username: string) => Promise<string>;
 }
@@ -48,22 +47,18 @@ interface ChangeUserSettings extends UserSettings {
  *
  * @throws AppError `invalid` for a password that cannot be set, and as addUser() of `src/identity/users/user_file.ts`
  */
-export async function addUser(
-  settings: ChangeUserSettings,
-  print: Print,
-  options: UserOperationOptions = {},
-): Promise<void> {
+export async function addUser(settings: ChangeUserSettings, output: UserOperationOutput): Promise<void> {
   const { userFile: path, username, note } = settings;
   users.checkUsername(username);
-  const password = await newPassword(settings, options);
+  const password = await newPassword(settings, output);
   const user = await users.addUser({
     path,
     username,
     password,
     ...defined({ annotation: note }),
-    now: nowOf(options),
+    now: nowOf(output),
   });
-  await report(settings, user, `Added user ${visible(username)} to ${path}`, print, options);
+  await report(settings, user, `Added user ${visible(username)} to ${path}`, output);
 }
 
 /**
@@ -71,21 +66,17 @@ export async function addUser(
  *
  * @throws AppError `invalid` for a password that cannot be set, and as updateUser() of `src/identity/users/user_file.ts`
  */
-export async function updateUser(
-  settings: ChangeUserSettings,
-  print: Print,
-  options: UserOperationOptions = {},
-): Promise<void> {
+export async function updateUser(settings: ChangeUserSettings, output: UserOperationOutput): Promise<void> {
   const { userFile: path, username, note } = settings;
   const keepsPassword = settings.password === undefined && note !== undefined;
   if (!keepsPassword) await checkIsThere(settings);
   const user = await users.updateUser({
     path,
     username,
-    ...(keepsPassword ? {} : { password: await newPassword(settings, options) }),
+    ...(keepsPassword ? {} : { password: await newPassword(settings, output) }),
     ...defined({ annotation: note }),
   });
-  await report(settings, user, `Updated user ${visible(username)} in ${path}`, print, options);
+  await report(settings, user, `Updated user ${visible(username)} in ${path}`, output);
 }
 
 /**
@@ -93,11 +84,7 @@ export async function updateUser(
  *
  * @throws AppError as enableUser() of `src/identity/users/user_file.ts`
  */
-export async function enableUser(
-  settings: UserSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function enableUser(settings: UserSettings, output: OperationOutput): Promise<void> {
   const { userFile: path, username, shared } = settings;
   const { records } = shared === undefined ? { records: [] } : await users.readUserFile(path);
   // then the file may be one that nobody writes
@@ -106,7 +93,7 @@ export async function enableUser(
   );
   const user = enabled ?? await users.enableUser({ path, username });
   if (shared !== undefined) await forgetFailedLogins(shared.state, accounts, user);
-  await report(settings, user, `Enabled user ${visible(username)} in ${path}`, print, options);
+  await report(settings, user, `Enabled user ${visible(username)} in ${path}`, output);
 }
 
 /**
@@ -114,14 +101,10 @@ export async function enableUser(
  *
  * @throws AppError as disableUser() of `src/identity/users/user_file.ts`
  */
-export async function disableUser(
-  settings: UserSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function disableUser(settings: UserSettings, output: OperationOutput): Promise<void> {
   const { userFile: path, username } = settings;
   const user = await users.disableUser({ path, username });
-  await report(settings, user, `Disabled user ${visible(username)} in ${path}`, print, options);
+  await report(settings, user, `Disabled user ${visible(username)} in ${path}`, output);
 }
 
 /**
@@ -129,15 +112,11 @@ export async function disableUser(
  *
  * @throws AppError as deleteUser() of `src/identity/users/user_file.ts`
  */
-export async function deleteUser(
-  settings: UserSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function deleteUser(settings: UserSettings, output: OperationOutput): Promise<void> {
   const { userFile: path, username, json } = settings;
   await users.deleteUser({ path, username });
-  await warnOfAccess(path, options);
-  print(json ? jsonText({ username }) : `Deleted user ${visible(username)} from ${path}`);
+  await warnOfAccess(path, output);
+  output.print(json ? jsonText({ username }) : `Deleted user ${visible(username)} from ${path}`);
 }
 
 /**
@@ -145,18 +124,14 @@ export async function deleteUser(
  *
  * @throws AppError as readUserFile() of `src/identity/users/user_file.ts`
  */
-export async function listUsers(
-  settings: UserFileSettings,
-  print: Print,
-  options: OperationOptions = {},
-): Promise<void> {
+export async function listUsers(settings: UserFileSettings, output: OperationOutput): Promise<void> {
   const { userFile: path, json, shared } = settings;
   const { records: written, faults } = await users.readUserFile(path);
   const records = shared === undefined ? written : await withLogins(written, shared);
-  await warnOfAccess(path, options);
-  for (const fault of faults) options.warn?.(visible(fault.message));
-  if (json) return print(jsonText(records.map(userJson)));
-  if (records.length === 0) return print(`no users in ${path}`);
+  await warnOfAccess(path, output);
+  for (const fault of faults) output.warn?.(visible(fault.message));
+  if (json) return output.print(jsonText(records.map(userJson)));
+  if (records.length === 0) return output.print(`no users in ${path}`);
   const rows = records.map((user) => [
     user.username,
     user.annotation ?? "-",
@@ -166,7 +141,7 @@ export async function listUsers(
     String(user.failedAttempts),
   ]);
   const headers = ["username", "note", "created", "last login", "status", "failed"];
-  for (const line of tableLines(headers, rows)) print(line);
+  for (const line of tableLines(headers, rows)) output.print(line);
 }
 
 /** Those of the tool server, which operations are for. */
@@ -181,12 +156,12 @@ async function withLogins(
   return written.map((user) => afterLogins(user, logins.of(user), maxFailedAttempts));
 }
 
-async function newPassword(settings: ChangeUserSettings, options: UserOperationOptions): Promise<string> {
+async function newPassword(settings: ChangeUserSettings, output: UserOperationOutput): Promise<string> {
   const { username, passwordMinLength } = settings;
   if (settings.password !== undefined) {
-    options.warn?.("A password on the command line can be seen by other users of this machine");
+    output.warn?.("A password on the command line can be seen by other users of this machine");
   }
-  const password = settings.password ?? await (options.askPassword ?? askNewPassword)(visible(username));
+  const password = settings.password ?? await (output.askPassword ?? askNewPassword)(visible(username));
   checkNewPassword(password, passwordMinLength);
   return password;
 }
@@ -205,11 +180,10 @@ async function report(
   { userFile: path, json }: UserSettings,
   user: users.UserRecord,
   line: string,
-  print: Print,
-  options: OperationOptions,
+  output: OperationOutput,
 ): Promise<void> {
-  await warnOfAccess(path, options);
-  print(json ? jsonText(userJson(user)) : line);
+  await warnOfAccess(path, output);
+  output.print(json ? jsonText(userJson(user)) : line);
 }
 
 function userJson(user: users.UserRecord) {

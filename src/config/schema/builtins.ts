@@ -9,9 +9,9 @@ import {
   connectionTools,
   toolsOffByDefault,
 } from "../../tool_server/builtin_kinds.ts";
-import { isMap, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
+import { mapOf, valueAt, type ValueMap } from "../../core/yaml/value_tree.ts";
 import { type PlaceOf, settingAt } from "../../core/yaml/file_fault.ts";
-import { nearestName } from "../../core/text/near_name.ts";
+import { didYouMean } from "../../core/text/near_name.ts";
 
 const switches = (what: string) =>
   z.record(z.string(), toggle(), { error: "expected a mapping of names to true or false" }).optional()
@@ -74,15 +74,12 @@ const parts = ["tools", "resources", "prompts"] as const;
 /** One warning for each name that there is nothing of. */
 export function builtinWarnings(tree: ValueMap, place: PlaceOf): string[] {
   return parts.flatMap((part) => {
-    const switches = valueAt(tree, ["builtins", part]);
     const known = names[part];
-    return Object.keys(isMap(switches) ? switches : {})
-      .filter((name) => !known.includes(ownName(part, name)))
-      .map((name) => {
-        const nearest = nearestName(name, known);
-        return `${settingAt(["builtins", part, name], place)} has no effect: there is no ${
-          part.slice(0, -1)
-        } of that name${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
-      });
+    const unknown = Object.keys(mapOf(valueAt(tree, ["builtins", part])))
+      .filter((name) => !known.includes(ownName(part, name)));
+    return unknown.map((name) =>
+      `${settingAt(["builtins", part, name], place)} has no effect: there is no ${part.slice(0, -1)} ` +
+      `of that name${didYouMean(name, known)}`
+    );
   });
 }

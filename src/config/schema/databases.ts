@@ -45,10 +45,27 @@ export const pipelineRowSecurity = {
 };
 
 /** One server of several, tried in order. */
-export const hostEntry = section({
+const hostEntry = section({
   host: host().describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),
 });
+
+export const hosts = () =>
+  listOfSome("host", hostEntry).optional().describe(
+    "Several servers instead of host and port; Postern tries them in order",
+  );
+
+export const passwordFile = () =>
+  filePath().optional().describe("File that holds the password; Postern reads it for each connection");
+
+/** Files of TLS, as libpq names them. */
+export const certificates = {
+  sslcert: filePath().optional().describe("Client certificate, PEM"),
+  sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
+  sslrootcert: filePath().optional().describe(
+    "Certificate authorities that may have signed the server's certificate, PEM",
+  ),
+};
 
 /** Lag is measured once a second. */
 export const replicaLag = () =>
@@ -62,8 +79,7 @@ export const database = section({
   name: text().describe("Name of the database in tools, tokens and lists"),
   host: host().prefault("localhost").describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),
-  hosts: listOfSome("host", hostEntry).optional()
-    .describe("Several servers instead of host and port; Postern tries them in order"),
+  hosts: hosts(),
   target_session_attrs: choice(...targetSessionAttrs).prefault("any").describe(
     "Which servers Postern accepts, as in libpq; with prefer-standby, callers are spread over the standbys",
   ),
@@ -75,17 +91,11 @@ export const database = section({
   password: text().optional().describe(
     "Password of the role; without one, POSTERN_DB_PASSWORD, then PGPASSWORD, then ~/.pgpass",
   ),
-  password_file: filePath().optional().describe(
-    "File that holds the password; Postern reads it for each connection",
-  ),
+  password_file: passwordFile(),
   sslmode: choice(...sslModes).prefault("prefer").describe(
     "Whether to use TLS and check the server's certificate, as in libpq",
   ),
-  sslcert: filePath().optional().describe("Client certificate, PEM"),
-  sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
-  sslrootcert: filePath().optional().describe(
-    "Certificate authorities that may have signed the server's certificate, PEM",
-  ),
+  ...certificates,
   available_to_users: callers().prefault([]).describe(
     "Users who may use the database, and group:NAME for groups; empty: everyone",
   ),

@@ -51,33 +51,29 @@ export const duration = () => parsed("a duration such as 30s, 15m, 24h or 30d", 
 /** Bytes, as a number or as text with a unit; the parsed value is in bytes. */
 export const size = () => {
   const error = "expected a size such as 1 MiB, 512 KiB or a number of bytes";
-  return z.union([z.int().positive(), z.string()], { error }).transform((value, context) => {
+  return converted(error, z.union([z.int().positive(), z.string()], { error }), (value) => {
     const bytes = typeof value === "number" ? value : parseSize(value);
-    if (bytes !== undefined && bytes > 0) return bytes;
-    context.addIssue({ code: "custom", message: error });
-    return z.NEVER;
+    return bytes !== undefined && bytes > 0 ? bytes : undefined;
   });
 };
 
 /** A timeout: duration text, or the whole seconds that the Go programs write; the parsed value is in milliseconds. */
 export const timeout = () => {
   const error = "expected a duration such as 30s, or a number of seconds";
-  return z.union([z.int().nonnegative(), z.string()], { error }).transform((value, context) => {
-    const ms = parseDuration(typeof value === "number" || /^\d+$/.test(value) ? `${value}s` : value);
-    if (ms !== undefined) return ms;
-    context.addIssue({ code: "custom", message: error });
-    return z.NEVER;
-  });
+  return converted(
+    error,
+    z.union([z.int().nonnegative(), z.string()], { error }),
+    (value) => parseDuration(typeof value === "number" || /^\d+$/.test(value) ? `${value}s` : value),
+  );
 };
 
 /** How many processes serve; `auto` is one for each processor. */
 export const processCount = () => {
   const error = `expected a whole number from 1 to ${mostProcesses}, or auto`;
-  return z.union([z.int(), z.string()], { error }).transform((value, context) => {
+  return converted(error, z.union([z.int(), z.string()], { error }), (value) => {
     const count = value === "auto" ? Math.min(navigator.hardwareConcurrency, mostProcesses) : Number(value);
-    if (/^(?:auto|\d+)$/.test(String(value)) && count >= 1 && count <= mostProcesses) return count;
-    context.addIssue({ code: "custom", message: error });
-    return z.NEVER;
+    const isCount = /^(?:auto|\d+)$/.test(String(value)) && count >= 1 && count <= mostProcesses;
+    return isCount ? count : undefined;
   });
 };
 
@@ -214,8 +210,12 @@ function isSafeAddress(value: string): boolean {
 
 function parsed<T>(form: string, parse: (value: string) => T | undefined) {
   const error = `expected ${form}`;
-  return z.string({ error }).transform((value, context) => {
-    const result = parse(value);
+  return converted(error, z.string({ error }), parse);
+}
+
+function converted<In, T>(error: string, written: z.ZodType<In>, convert: (value: In) => T | undefined) {
+  return written.transform((value, context) => {
+    const result = convert(value);
     if (result !== undefined) return result;
     context.addIssue({ code: "custom", message: error });
     return z.NEVER;

@@ -14,10 +14,15 @@ import {
   toggle,
 } from "./field_types.ts";
 
-const tls = section({
+/** HTTPS, of either server. */
+export const tlsFiles = {
   enabled: toggle().prefault(false).describe("Serve HTTPS"),
   cert_file: filePath().optional().describe("Certificate, PEM"),
   key_file: filePath().optional().describe("Private key of the certificate, PEM"),
+};
+
+const tls = section({
+  ...tlsFiles,
   chain_file: filePath().optional().describe(
     "Intermediate certificates, PEM; the server sends them after its own",
   ),

@@ -16,7 +16,7 @@ import {
   webAddress,
 } from "./field_types.ts";
 
-const contextTokens = () =>
+export const contextTokens = () =>
   integer(1024).optional().describe(
     "Ollama's context window, in tokens; without it, as large as the prompts need",
   );

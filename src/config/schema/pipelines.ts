@@ -18,18 +18,22 @@ import {
   text,
   timeout,
   toggle,
-  webAddress,
 } from "./field_types.ts";
-import { hostEntry, pipelineRowSecurity, replicaLag } from "./databases.ts";
-import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
+import { certificates, hosts, passwordFile, pipelineRowSecurity, replicaLag } from "./databases.ts";
+import {
+  apiKeys,
+  completionProvider,
+  embeddingProvider,
+  providerConnection,
+  tokenBudget,
+  topN,
+} from "./rag.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 const pipelineDatabase = section({
   host: host().optional().describe("Host name, IP address, or folder of a Unix socket"),
   port: port().optional().describe("Port"),
-  hosts: listOfSome("host", hostEntry).optional().describe(
-    "Several servers instead of host and port; Postern tries them in order",
-  ),
+  hosts: hosts(),
   target_session_attrs: choice(...targetSessionAttrs).optional().describe(
     "Which servers Postern accepts, as in libpq; with hosts, prefer-standby, which spreads callers over the standbys",
   ),
@@ -37,17 +41,11 @@ const pipelineDatabase = section({
   database: text().describe("Name of the database on the server"),
   user: text().optional().describe("PostgreSQL role to connect as"),
   password: text().optional().describe("Password"),
-  password_file: filePath().optional().describe(
-    "File that holds the password; Postern reads it for each connection",
-  ),
+  password_file: passwordFile(),
   sslmode: choice(...sslModes).optional().describe(
     "Whether to use TLS and check the server's certificate, as in libpq",
   ),
-  sslcert: filePath().optional().describe("Client certificate, PEM"),
-  sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
-  sslrootcert: filePath().optional().describe(
-    "Certificate authorities that may have signed the server's certificate, PEM",
-  ),
+  ...certificates,
   pool_max_conns: integer(1, 1000).optional().describe(
     "Most connections of the pipeline, those with a stuck statement included; without it, 10",
   ),
@@ -96,18 +94,15 @@ const search = section({
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
 });
 
+const { model, ...connection } = providerConnection;
+
 const rerank = section({
   provider: choice(...rerankKinds).optional().describe(
     "Kind of provider; without one, no reranking",
   ),
-  model: text().optional().describe("Name of the model at the provider"),
+  model,
   top_k: integer(0).optional().describe("Most documents after reranking; 0: as many as top_n"),
-  base_url: webAddress().optional().describe("Address of a gateway, instead of the provider's own"),
-  api_key_file: filePath().optional().describe(
-    "File that holds the provider's key, instead of the one in api_keys",
-  ),
-  headers: headerMap().optional().describe("HTTP headers sent to the provider"),
-  request_timeout: timeout().optional().describe("How long to wait for an answer, all attempts together"),
+  ...connection,
   per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt"),
 });
 

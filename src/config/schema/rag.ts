@@ -1,7 +1,8 @@
 import { completionKinds, embeddingKinds, type KeyVendor } from "../../llm/provider_kinds.ts";
 import { queryLimits } from "../../rag_server/query_limits.ts";
 import { auth } from "./auth.ts";
-import { clientIp } from "./http.ts";
+import { clientIp, tlsFiles } from "./http.ts";
+import { contextTokens } from "./llm.ts";
 import {
   address,
   choice,
@@ -30,11 +31,7 @@ export const server = section({
     "What clients call, such as https://rag.example.com/v1; without it, what a request names",
   ),
   max_queries: integer(1, 1_000_000).prefault(100).describe("Queries that a pipeline answers at once"),
-  tls: section({
-    enabled: toggle().prefault(false).describe("Serve HTTPS"),
-    cert_file: filePath().optional().describe("Certificate, PEM"),
-    key_file: filePath().optional().describe("Private key of the certificate, PEM"),
-  }).prefault({}),
+  tls: section(tlsFiles).prefault({}),
   auth: auth({ enabled: false }).prefault({}),
   client_ip: clientIp.prefault({}),
   cors: section({
@@ -54,7 +51,7 @@ export const apiKeys = section(
   } satisfies Record<KeyVendor, unknown>,
 );
 
-const connection = {
+export const providerConnection = {
   model: text().optional().describe("Name of the model at the provider"),
   base_url: webAddress().optional().describe("Address of a gateway, instead of the provider's own"),
   api_key_file: filePath().optional().describe(
@@ -70,18 +67,13 @@ const connection = {
 /** The provider of embeddings; what a pipeline leaves out it takes from `defaults`. */
 export const embeddingProvider = section({
   provider: choice(...embeddingKinds).optional().describe("Kind of provider"),
-  ...connection,
+  ...providerConnection,
 });
-
-const contextTokens = () =>
-  integer(1024).optional().describe(
-    "Ollama's context window, in tokens; without it, as large as the prompts need",
-  );
 
 /** The provider of answers; what a pipeline leaves out it takes from `defaults`. */
 export const completionProvider = section({
   provider: choice(...completionKinds).optional().describe("Kind of provider"),
-  ...connection,
+  ...providerConnection,
   max_tokens: integer(1).optional().describe("Longest answer in tokens, the model's thinking included"),
   context_tokens: contextTokens(),
   temperature: temperature().optional().describe(
@@ -89,8 +81,7 @@ export const completionProvider = section({
   ),
   fallback: list(section({
     provider: choice(...completionKinds),
-    ...connection,
-    model: text().optional().describe("Name of the model at the provider"),
+    ...providerConnection,
     context_tokens: contextTokens(),
   })).optional().describe("Further providers, in order: Postern asks each one if those before it fail"),
 });

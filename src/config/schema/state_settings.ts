@@ -1,4 +1,5 @@
-import { choice, duration, filePath, host, port, section, text } from "./field_types.ts";
+import { certificates, passwordFile } from "./databases.ts";
+import { choice, duration, host, port, section, text } from "./field_types.ts";
 import { sslModes } from "../../postgres/connect/connection_kinds.ts";
 
 /** Where a server keeps what it must remember. */
@@ -14,17 +15,11 @@ export const state = section({
     "PostgreSQL role that reads and writes the state, and may do nothing else: `-setup-state` prints the SQL for it",
   ),
   password: text().optional().describe("Password of the role; without one, ~/.pgpass"),
-  password_file: filePath().optional().describe(
-    "File that holds the password; Postern reads it for each connection",
-  ),
+  password_file: passwordFile(),
   sslmode: choice(...sslModes).optional().describe(
     "Whether to use TLS and check the server's certificate, as in libpq; without it, as for that entry of `databases`, or prefer",
   ),
-  sslcert: filePath().optional().describe("Client certificate, PEM"),
-  sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
-  sslrootcert: filePath().optional().describe(
-    "Certificate authorities that may have signed the server's certificate, PEM",
-  ),
+  ...certificates,
   pooler: choice("none", "transaction").optional().describe(
     "transaction: a pooler stands between, and servers ask for changes every second in place of being told",
   ),

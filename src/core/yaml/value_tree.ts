@@ -13,6 +13,16 @@ export function isMap(value: unknown): value is ValueMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A list as it is, and for anything else an empty one. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A map as it is, and for anything else an empty one. */
+export function mapOf(value: unknown): ValueMap {
+  return isMap(value) ? value : {};
+}
+
 /** The value at a path; undefined where the path leads nowhere. */
 export function valueAt(tree: unknown, path: SettingPath): unknown {
   let current = tree;

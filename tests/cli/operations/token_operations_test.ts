@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { OperationOutput } from "../../../src/cli/output.ts";
 import { addToken, listTokens, removeToken } from "../../../src/cli/operations/token_operations.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
@@ -23,18 +24,15 @@ const threeTokens = `tokens:
 /** Runs an operation on a token file with a text; absent: no file. */
 async function run(
   text: string | undefined,
-  operation: (
-    tokenFile: string,
-    print: (line: string) => void,
-    options: { warn: (line: string) => void; now: () => number },
-  ) => Promise<void>,
+  operation: (tokenFile: string, output: OperationOutput) => Promise<void>,
 ) {
   await using folder = await temporaryFolder();
   const path = `${folder.path}/tokens.yaml`;
   if (text !== undefined) await Deno.writeTextFile(path, text, { mode: 0o600 });
   const [printed, warnings]: [string[], string[]] = [[], []];
   const plain = (lines: string[]) => (line: string) => void lines.push(line.replaceAll(path, "PATH"));
-  await operation(path, plain(printed), { warn: plain(warnings), now: () => start + 60_000 });
+  const [print, warn] = [plain(printed), plain(warnings)];
+  await operation(path, { print, warn, now: () => start + 60_000 });
   const after = await Deno.readTextFile(path).catch(() => undefined);
   return { printed, warnings, after };
 }
@@ -42,7 +40,7 @@ async function run(
 Deno.test("-list-tokens prints an aligned table", async () => {
   const { printed, warnings } = await run(
     threeTokens,
-    (tokenFile, print, options) => listTokens({ tokenFile, json: false }, print, options),
+    (tokenFile, output) => listTokens({ tokenFile, json: false }, output),
   );
   assert.deepEqual(warnings, []);
   assert.deepEqual(printed, [
@@ -56,7 +54,7 @@ Deno.test("-list-tokens prints an aligned table", async () => {
 Deno.test("-list-tokens -json prints an array, without a hash or a secret", async () => {
   const { printed } = await run(
     threeTokens,
-    (tokenFile, print, options) => listTokens({ tokenFile, json: true }, print, options),
+    (tokenFile, output) => listTokens({ tokenFile, json: true }, output),
   );
   assert.equal(printed.length, 1);
   assert.deepEqual(JSON.parse(printed[0] ?? ""), [
@@ -92,8 +90,7 @@ Deno.test("-list-tokens -json prints an array, without a hash or a secret", asyn
 
 for (const text of [undefined, "", "tokens: {}\n"]) {
   Deno.test(`-list-tokens says that there are none: ${JSON.stringify(text) ?? "no file"}`, async () => {
-    const list = (json: boolean) =>
-      run(text, (tokenFile, print, options) => listTokens({ tokenFile, json }, print, options));
+    const list = (json: boolean) => run(text, (tokenFile, output) => listTokens({ tokenFile, json }, output));
     assert.deepEqual((await list(false)).printed, ["no tokens in PATH"]);
     assert.deepEqual((await list(true)).printed, ["[]"]);
     assert.equal((await list(false)).after, text);
@@ -103,9 +100,9 @@ for (const text of [undefined, "", "tokens: {}\n"]) {
 Deno.test("-list-tokens warns of entries that do not load and of a file that others can read", async () => {
   const { printed, warnings } = await run(
     "tokens:\n  a: { hash: x }\n",
-    async (tokenFile, print, options) => {
+    async (tokenFile, output) => {
       await Deno.chmod(tokenFile, 0o644);
-      await listTokens({ tokenFile, json: true }, print, options);
+      await listTokens({ tokenFile, json: true }, output);
     },
   );
   assert.deepEqual(printed, ["[]"]);
@@ -117,13 +114,13 @@ Deno.test("-list-tokens warns of entries that do not load and of a file that oth
 
 Deno.test("-list-tokens fails on a file that does not parse", async () => {
   await assert.rejects(
-    run("tokens: [\n", (tokenFile, print, options) => listTokens({ tokenFile, json: false }, print, options)),
+    run("tokens: [\n", (tokenFile, output) => listTokens({ tokenFile, json: false }, output)),
     { code: "invalid", message: /tokens\.yaml, line \d+: / },
   );
 });
 
 Deno.test("-add-token prints the token once", async () => {
-  const { printed, after, warnings } = await run(undefined, (tokenFile, print, options) =>
+  const { printed, after, warnings } = await run(undefined, (tokenFile, output) =>
     addToken(
       {
         tokenFile,
@@ -133,8 +130,7 @@ Deno.test("-add-token prints the token once", async () => {
         expiry: "30d",
         databaseNames: ["main", "staging"],
       },
-      print,
-      options,
+      output,
     ));
   const token = printed.join("\n").match(/pst_[A-Za-z0-9_-]{43}/)?.[0] ?? "none";
   assert.deepEqual(printed.map((line) => line.replace(token, "TOKEN")), [
@@ -157,8 +153,8 @@ Deno.test("-add-token -json prints one object", async () => {
   const add = (extra: { note?: string; database?: string; expiry?: string }) =>
     run(
       undefined,
-      (tokenFile, print, options) =>
-        addToken({ tokenFile, json: true, databaseNames: ["staging"], ...extra }, print, options),
+      (tokenFile, output) =>
+        addToken({ tokenFile, json: true, databaseNames: ["staging"], ...extra }, output),
     );
   const parse = async (extra: Parameters<typeof add>[0]) => {
     const { printed } = await add(extra);
@@ -225,7 +221,7 @@ Deno.test("-remove-token removes by id and by hash prefix", async () => {
   for (const idOrPrefix of ["old", "eeeeeeee"]) {
     const { printed, after } = await run(
       threeTokens,
-      (tokenFile, print) => removeToken({ tokenFile, json: false, idOrPrefix }, print),
+      (tokenFile, output) => removeToken({ tokenFile, json: false, idOrPrefix }, output),
     );
     assert.deepEqual(printed, ["Removed old from PATH"]);
     assert.equal(after, threeTokens.replace(/ {2}old:\n.*\n/, ""));
@@ -235,7 +231,7 @@ Deno.test("-remove-token removes by id and by hash prefix", async () => {
 Deno.test("-remove-token -json prints the id", async () => {
   const { printed } = await run(
     threeTokens,
-    (tokenFile, print) => removeToken({ tokenFile, json: true, idOrPrefix: "old" }, print),
+    (tokenFile, output) => removeToken({ tokenFile, json: true, idOrPrefix: "old" }, output),
   );
   assert.deepEqual(JSON.parse(printed.join("\n")), { id: "old" });
 });
@@ -244,7 +240,7 @@ Deno.test("-remove-token fails for what is not there", async () => {
   await assert.rejects(
     run(
       threeTokens,
-      (tokenFile, print) => removeToken({ tokenFile, json: false, idOrPrefix: "eeeeeee" }, print),
+      (tokenFile, output) => removeToken({ tokenFile, json: false, idOrPrefix: "eeeeeee" }, output),
     ),
     { name: "AppError", code: "not_found" },
   );

@@ -6,7 +6,7 @@ import {
   enableUser,
   listUsers,
   updateUser,
-  type UserOperationOptions,
+  type UserOperationOutput,
 } from "../../../src/cli/operations/user_operations.ts";
 import { verifyPassword } from "../../../src/identity/users/password_hashing.ts";
 import { readUserFile } from "../../../src/identity/users/user_file.ts";
@@ -41,18 +41,15 @@ const threeUsers = `users:
 /** Runs an operation on a user file with a text; absent: no file. */
 async function run(
   text: string | undefined,
-  operation: (
-    userFile: string,
-    print: (line: string) => void,
-    options: UserOperationOptions,
-  ) => Promise<void>,
+  operation: (userFile: string, output: UserOperationOutput) => Promise<void>,
 ) {
   await using folder = await temporaryFolder();
   const path = `${folder.path}/users.yaml`;
   if (text !== undefined) await Deno.writeTextFile(path, text, { mode: 0o600 });
   const [printed, warnings]: [string[], string[]] = [[], []];
   const plain = (lines: string[]) => (line: string) => void lines.push(line.replaceAll(path, "PATH"));
-  await operation(path, plain(printed), {
+  await operation(path, {
+    print: plain(printed),
     warn: plain(warnings),
     now: () => now,
     askPassword: (username) => {
@@ -68,7 +65,7 @@ async function run(
 Deno.test("-list-users prints an aligned table", async () => {
   const { printed, warnings, after } = await run(
     threeUsers,
-    (userFile, print, options) => listUsers({ userFile, json: false }, print, options),
+    (userFile, output) => listUsers({ userFile, json: false }, output),
   );
   assert.deepEqual(warnings, []);
   assert.equal(after, threeUsers);
@@ -83,7 +80,7 @@ Deno.test("-list-users prints an aligned table", async () => {
 Deno.test("-list-users -json prints an array, without a hash", async () => {
   const { printed } = await run(
     threeUsers,
-    (userFile, print, options) => listUsers({ userFile, json: true }, print, options),
+    (userFile, output) => listUsers({ userFile, json: true }, output),
   );
   assert.equal(printed.length, 1);
   assert.deepEqual(JSON.parse(printed[0] ?? ""), [
@@ -119,8 +116,7 @@ Deno.test("-list-users -json prints an array, without a hash", async () => {
 
 for (const text of [undefined, "", "users: {}\n"]) {
   Deno.test(`-list-users says that there are none: ${JSON.stringify(text) ?? "no file"}`, async () => {
-    const list = (json: boolean) =>
-      run(text, (userFile, print, options) => listUsers({ userFile, json }, print, options));
+    const list = (json: boolean) => run(text, (userFile, output) => listUsers({ userFile, json }, output));
     assert.deepEqual((await list(false)).printed, ["no users in PATH"]);
     assert.deepEqual((await list(true)).printed, ["[]"]);
     assert.equal((await list(false)).after, text);
@@ -130,9 +126,9 @@ for (const text of [undefined, "", "users: {}\n"]) {
 Deno.test("-list-users warns of entries that do not load and of a file that others can read", async () => {
   const { printed, warnings } = await run(
     "users:\n  a: { password_hash: x }\n",
-    async (userFile, print, options) => {
+    async (userFile, output) => {
       await Deno.chmod(userFile, 0o644);
-      await listUsers({ userFile, json: true }, print, options);
+      await listUsers({ userFile, json: true }, output);
     },
   );
   assert.deepEqual(printed, ["[]"]);
@@ -157,7 +153,7 @@ const change = (
 Deno.test("-add-user asks for the password and makes the entry of the documentation", async () => {
   const { printed, warnings, after, records } = await run(
     undefined,
-    (userFile, print, options) => addUser(change(userFile, "alice", { note: "Developer" }), print, options),
+    (userFile, output) => addUser(change(userFile, "alice", { note: "Developer" }), output),
   );
   assert.deepEqual(printed, ["Added user alice to PATH"]);
   assert.deepEqual(warnings, ["asked for the password of alice"]);
@@ -181,11 +177,10 @@ Deno.test("-add-user asks for the password and makes the entry of the documentat
 Deno.test("-add-user takes a password from the command line with a warning, and prints JSON without a hash", async () => {
   const { printed, warnings, after, records } = await run(
     threeUsers,
-    (userFile, print, options) =>
+    (userFile, output) =>
       addUser(
         change(userFile, "Zoë 日本", { password: "correct horse battery", json: true }),
-        print,
-        options,
+        output,
       ),
   );
   assert.deepEqual(warnings, ["A password on the command line can be seen by other users of this machine"]);
@@ -287,13 +282,13 @@ const refusals: [title: string, username: string, password: string, message: str
 ];
 for (const [title, username, password, message] of refusals) {
   Deno.test(`-add-user refuses ${title} and leaves the file alone`, async () => {
-    await run(threeUsers, async (userFile, print) => {
-      await assert.rejects(addUser(change(userFile, username, { password }), print), {
+    await run(threeUsers, async (userFile, output) => {
+      await assert.rejects(addUser(change(userFile, username, { password }), output), {
         name: "AppError",
         message: message.replace("PATH", userFile),
       });
       assert.equal(await Deno.readTextFile(userFile), threeUsers);
-      print("refused");
+      output.print("refused");
     });
   });
 }
@@ -301,8 +296,7 @@ for (const [title, username, password, message] of refusals) {
 Deno.test("-update-user changes the password and nothing else", async () => {
   const { printed, after, records } = await run(
     pgedgeUserFile,
-    (userFile, print, options) =>
-      updateUser(change(userFile, "alice", { password: "correct horse 2" }), print, options),
+    (userFile, output) => updateUser(change(userFile, "alice", { password: "correct horse 2" }), output),
   );
   assert.deepEqual(printed, ["Updated user alice in PATH"]);
   const alice = records[0];
@@ -314,13 +308,13 @@ Deno.test("-update-user changes the password and nothing else", async () => {
 Deno.test("-update-user with a note alone asks for no password; without either it does", async () => {
   const noted = await run(
     pgedgeUserFile,
-    (userFile, print, options) => updateUser(change(userFile, "bob", { note: "Admin: all" }), print, options),
+    (userFile, output) => updateUser(change(userFile, "bob", { note: "Admin: all" }), output),
   );
   assert.deepEqual(noted.warnings, []);
   assert.equal(noted.after, pgedgeUserFile.replace('annotation: ""', 'annotation: "Admin: all"'));
   const asked = await run(
     pgedgeUserFile,
-    (userFile, print, options) => updateUser(change(userFile, "bob"), print, options),
+    (userFile, output) => updateUser(change(userFile, "bob"), output),
   );
   assert.deepEqual(asked.warnings, ["asked for the password of bob"]);
   assert.ok(verifyPassword("asked for, unseen", asked.records[1]?.passwordHash ?? "", 12));
@@ -329,7 +323,7 @@ Deno.test("-update-user with a note alone asks for no password; without either i
 Deno.test("-enable-user ends a lockout and clears the count; -disable-user says who did it", async () => {
   const enabled = await run(
     threeUsers,
-    (userFile, print, options) => enableUser({ userFile, username: "bob", json: false }, print, options),
+    (userFile, output) => enableUser({ userFile, username: "bob", json: false }, output),
   );
   assert.deepEqual(enabled.printed, ["Enabled user bob in PATH"]);
   assert.equal(
@@ -341,7 +335,7 @@ Deno.test("-enable-user ends a lockout and clears the count; -disable-user says 
   );
   const disabled = await run(
     threeUsers,
-    (userFile, print, options) => disableUser({ userFile, username: "alice", json: true }, print, options),
+    (userFile, output) => disableUser({ userFile, username: "alice", json: true }, output),
   );
   assert.deepEqual(JSON.parse(disabled.printed.join("\n")).disabled_reason, "administrator");
   assert.equal(
@@ -356,7 +350,7 @@ Deno.test("-enable-user ends a lockout and clears the count; -disable-user says 
 Deno.test("-delete-user removes the entry, a faulty one too", async () => {
   const { printed, after } = await run(
     threeUsers.replace(hash, "nonsense"),
-    (userFile, print, options) => deleteUser({ userFile, username: "alice", json: false }, print, options),
+    (userFile, output) => deleteUser({ userFile, username: "alice", json: false }, output),
   );
   assert.deepEqual(printed, ["Deleted user alice from PATH"]);
   assert.equal(after, threeUsers.replace(/ {2}alice:\n(?: {4}.*\n)+/, ""));
@@ -367,8 +361,8 @@ for (const [name, operation] of Object.entries(onOne)) {
   Deno.test(`${name}() fails for a name that is not there, makes no file and asks for nothing`, async () => {
     for (const username of ["", "nobody", "Alice", "__proto__", "constructor"]) {
       for (const text of [threeUsers, undefined]) {
-        const { after, warnings } = await run(text, async (userFile, print, options) => {
-          await assert.rejects(operation(change(userFile, username), print, options), {
+        const { after, warnings } = await run(text, async (userFile, output) => {
+          await assert.rejects(operation(change(userFile, username), output), {
             name: "AppError",
             code: "not_found",
             message: /^Cannot (?:change|delete) user ".*": .*users\.yaml has no such user$/,
@@ -382,8 +376,8 @@ for (const [name, operation] of Object.entries(onOne)) {
 }
 
 Deno.test("a change refuses an entry that does not load, naming it and its line", async () => {
-  await run(threeUsers.replace(hash, "nonsense"), async (userFile, print) => {
-    await assert.rejects(enableUser({ userFile, username: "alice", json: false }, print), {
+  await run(threeUsers.replace(hash, "nonsense"), async (userFile, output) => {
+    await assert.rejects(enableUser({ userFile, username: "alice", json: false }, output), {
       code: "invalid",
       message: /^Cannot load user "alice" \(.*users\.yaml, line 4\): password_hash: expected a bcrypt hash/,
     });

@@ -293,3 +293,75 @@ Deno.test("what a file has of a window that is over, and what is taken back beyo
   counts.add("a", limit, 1);
   assert.equal(counts.used("a", limit), 1);
 });
+
+/** Begins a call, and says whether it has been let in. */
+function beginning(quotas: ReturnType<typeof setUp>["quotas"], principal: Principal) {
+  const call = { isIn: false, leave: () => {} };
+  quotas.begin(principal, forever).then((leave) => Object.assign(call, { isIn: true, leave }), () => {});
+  return call;
+}
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+Deno.test("calls at once that run elsewhere take their caller's places here, until they end", async () => {
+  const { quotas } = setUp({ default: { calls_at_once: 2 } });
+  quotas.setElsewhere(new Map([["user:alice", 1]]));
+  assert.deepEqual(quotas.usage(alice), [{ limit: "calls_at_once", maximum: 2, used: 1, remaining: 1 }]);
+  const [first, second] = [beginning(quotas, alice), beginning(quotas, alice)];
+  const other = [beginning(quotas, token), beginning(quotas, token)];
+  await settled();
+  assert.deepEqual([first.isIn, second.isIn, ...other.map(({ isIn }) => isIn)], [true, false, true, true]);
+  assert.deepEqual(quotas.usage(alice), [{ limit: "calls_at_once", maximum: 2, used: 2, remaining: 0 }]);
+  // the one here goes before the one elsewhere: there is no place yet for more than one
+  quotas.setElsewhere(new Map([["user:alice", 2]]));
+  first.leave();
+  await settled();
+  assert.equal(second.isIn, false);
+  quotas.setElsewhere(new Map([["user:alice", 1]]));
+  await settled();
+  assert.equal(second.isIn, true);
+  quotas.setElsewhere(new Map());
+  assert.equal(quotas.usage(alice)[0]?.used, 1);
+});
+
+Deno.test("calls elsewhere take places of all callers together, until they end", async () => {
+  const { quotas } = setUp({ all: { calls_at_once: 2 } });
+  quotas.setElsewhere(new Map([["all", 1], ["user:alice", 1]]));
+  const calls = [beginning(quotas, alice), beginning(quotas, token)];
+  await settled();
+  assert.deepEqual(calls.map(({ isIn }) => isIn), [true, false]);
+  quotas.setElsewhere(new Map());
+  await settled();
+  assert.deepEqual(calls.map(({ isIn }) => isIn), [true, true]);
+});
+
+Deno.test("where too many wait for calls elsewhere, a call is over its quota", async () => {
+  const { quotas, refused } = setUp({ default: { calls_at_once: 1 } }, 0);
+  quotas.setElsewhere(new Map([["user:alice", 1]]));
+  await assert.rejects(quotas.begin(alice, forever), {
+    code: "quota_exceeded",
+    message: /^Cannot run the call: the limit calls_at_once \(1\) is reached, and too many wait/,
+  });
+  assert.deepEqual(refused, ["calls_at_once"]);
+});
+
+Deno.test("what is told of calls under way is of those whose number is limited", async () => {
+  const { quotas } = setUp({ principals: { alice: { calls_at_once: 1 } } });
+  assert.deepEqual(quotas.underWay(), {});
+  const [first, waiting] = [beginning(quotas, alice), beginning(quotas, alice)];
+  await quotas.begin(token, forever);
+  // one that waits runs nowhere
+  assert.deepEqual(quotas.underWay(), { "user:alice": 1 });
+  await settled();
+  first.leave();
+  await settled();
+  assert.ok(waiting.isIn);
+  assert.deepEqual(quotas.underWay(), { "user:alice": 1 });
+  waiting.leave();
+  assert.deepEqual(quotas.underWay(), {});
+  quotas.replace({ all: { calls_at_once: 5 } });
+  for (const each of [alice, token]) await quotas.begin(each, forever);
+  // what runs elsewhere is told by those that run it
+  quotas.setElsewhere(new Map([["all", 3], ["user:alice", 3]]));
+  const { all, ...callers } = quotas.underWay();
+  assert.deepEqual([all, Object.values(callers)], [2, [1, 1]]);
+});

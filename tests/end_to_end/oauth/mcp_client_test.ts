@@ -14,6 +14,7 @@ import { testWithChromium } from "../../support/chromium.ts";
 import { databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { createFormBrowser, type OauthServer, startOauthServer } from "../../support/oauth_server.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const toolArguments = {
   query_database: { query: "SELECT 1" },
@@ -113,6 +114,11 @@ async function drive(oauth: OauthServer, open: (url: URL) => Promise<void>): Pro
   assert.notEqual(kept.tokens?.access_token, "expired");
 
   await administer(oauth.folder, "-revoke-client", kept.client?.client_id ?? "");
+  // another process has written the file: the server learns of it within a second
+  await waitUntil(
+    "it is refused",
+    () => second.callTool({ name: "list_databases", arguments: {} }).then(() => false, () => true),
+  );
   await assert.rejects(second.callTool({ name: "list_databases", arguments: {} }));
   await second.close();
 }

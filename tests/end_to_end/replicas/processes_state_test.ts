@@ -10,9 +10,10 @@ import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const isLinux = Deno.build.os === "linux";
-const linuxTest = isLinux
-  ? testWithPostgres
-  : (name: string, fn: () => Promise<void>) => Deno.test({ name: `${name} (needs Linux)`, ignore: true, fn });
+function linuxTest(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  if (isLinux) testWithPostgres(name, fn);
+  else Deno.test({ name: `${name} (needs Linux)`, ignore: true, fn });
+}
 
 /** One server of three processes; each request comes on a connection of its own, so to any of them. */
 async function setUp({ auth = "", config = "data_dir: data" } = {}) {

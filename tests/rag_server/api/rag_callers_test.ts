@@ -41,7 +41,7 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
       ...(requiredScopes === undefined ? {} : { requiredScopes }),
       ...(login === undefined
         ? {}
-        : { login: login as Login, endSession: async (id) => void endedSessions.push(id) }),
+        : { login: login as Login, endSession: (id) => Promise.resolve(void endedSessions.push(id)) }),
       onRefusal: (address) => refusedAddresses.push(address),
     },
   });

@@ -1,6 +1,6 @@
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
 import { readRows } from "../../../postgres/read/read_trusted.ts";
-import { type Check, type CheckResult, note, warning } from "../check.ts";
+import { type Check, type CheckResult, createCheck, note, warning } from "../check.ts";
 import { addIdColumn, createIndexOn, type TableSubject } from "./table_subject.ts";
 
 const sampleRows = 10_000;
@@ -8,22 +8,19 @@ const sampleRows = 10_000;
 /** Whether a document has an id, and no other one the same. */
 export function idCheck(subject: TableSubject): Check {
   const { settings, table: { key }, facts } = subject;
-  return {
-    name: `id of ${settings.table}`,
-    async run(signal) {
-      if (!key.isId) return [missingId(subject)];
-      const index = await indexOf(subject, signal);
-      if (index === "unique") return [note(`${key.name}, unique`)];
-      const repeated = await repeatedId(subject, signal);
-      if (repeated !== undefined) return [repeatedIds(subject, repeated)];
-      if (facts.kind === "p") {
-        return [index === "other" ? note(`${key.name}, with an index`) : missingIndex(subject)];
-      }
-      // of a view, only the table below it can have an index
-      const mayHaveIndex = facts.kind === "r" || facts.kind === "m";
-      return mayHaveIndex ? [missingUniqueIndex(subject)] : [];
-    },
-  };
+  return createCheck(`id of ${settings.table}`, async (signal) => {
+    if (!key.isId) return [missingId(subject)];
+    const index = await indexOf(subject, signal);
+    if (index === "unique") return [note(`${key.name}, unique`)];
+    const repeated = await repeatedId(subject, signal);
+    if (repeated !== undefined) return [repeatedIds(subject, repeated)];
+    if (facts.kind === "p") {
+      return [index === "other" ? note(`${key.name}, with an index`) : missingIndex(subject)];
+    }
+    // of a view, only the table below it can have an index
+    const mayHaveIndex = facts.kind === "r" || facts.kind === "m";
+    return mayHaveIndex ? [missingUniqueIndex(subject)] : [];
+  });
 }
 
 function missingUniqueIndex({ table: { key }, facts }: TableSubject): CheckResult {

@@ -4,7 +4,7 @@ import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_
 import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
 import { fewTexts, keywordIndexOf } from "../../../rag_server/search/searched_table.ts";
 import { readJson } from "../../../postgres/read/read_trusted.ts";
-import { type Check, type CheckResult, note, warning } from "../check.ts";
+import { type Check, type CheckResult, createCheck, note, warning } from "../check.ts";
 import { isWritable, rowsText, type TableSubject } from "./table_subject.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../postgres/sql_text.ts";
 import { longestScan } from "../../../rag_server/keyword/keyword_search.ts";
@@ -24,26 +24,23 @@ interface IndexRecord {
 
 /** Whether an index ranks the documents by words, and is up to date. */
 export function keywordIndexCheck(subject: TableSubject): Check {
-  return {
-    name: `keyword index of ${subject.settings.table}`,
-    async run(signal) {
-      if (await isHeld(subject, signal)) return [heldResult(subject)];
-      const record = await readRecord(subject, signal);
-      const fault = record === undefined ? undefined : recordFault(subject, record);
-      if (fault !== undefined) return [fault];
-      try {
-        return [
-          indexResult(
-            subject,
-            await keywordIndexOf(subject.database, subject.table, subject.settings, signal),
-          ),
-        ];
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown;
-        return [warning(thrown.message, commandsFor(subject).make)];
-      }
-    },
-  };
+  return createCheck(`keyword index of ${subject.settings.table}`, async (signal) => {
+    if (await isHeld(subject, signal)) return [heldResult(subject)];
+    const record = await readRecord(subject, signal);
+    const fault = record === undefined ? undefined : recordFault(subject, record);
+    if (fault !== undefined) return [fault];
+    try {
+      return [
+        indexResult(
+          subject,
+          await keywordIndexOf(subject.database, subject.table, subject.settings, signal),
+        ),
+      ];
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      return [warning(thrown.message, commandsFor(subject).make)];
+    }
+  });
 }
 
 async function readRecord(
@@ -166,19 +163,16 @@ function commandsFor({ pipeline }: TableSubject): { readonly make: string; reado
  */
 export function wordsColumnCheck(subject: TableSubject): Check {
   const { database, table, settings } = subject;
-  return {
-    name: `words of ${settings.table}`,
-    async run(signal) {
-      try {
-        const index = await keywordIndexOf(database, table, settings, signal);
-        if (index.kind !== "tsvector") return [];
-        return [index.vector === undefined ? missing(subject, index.config) : note(`in ${index.vector}`)];
-      } catch (thrown) {
-        if (!(thrown instanceof AppError)) throw thrown;
-        return [warning(thrown.message, "-- Correct the table's settings in the configuration")];
-      }
-    },
-  };
+  return createCheck(`words of ${settings.table}`, async (signal) => {
+    try {
+      const index = await keywordIndexOf(database, table, settings, signal);
+      if (index.kind !== "tsvector") return [];
+      return [index.vector === undefined ? missing(subject, index.config) : note(`in ${index.vector}`)];
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown;
+      return [warning(thrown.message, "-- Correct the table's settings in the configuration")];
+    }
+  });
 }
 
 function missing(subject: TableSubject, config: string): CheckResult {

@@ -8,7 +8,7 @@ import {
 } from "../../../postgres/sql_text.ts";
 import { basesSql } from "../../../rag_server/search/vector_index.ts";
 import { readJson, readRows } from "../../../postgres/read/read_trusted.ts";
-import { type Check, type CheckResult, warning } from "../check.ts";
+import { type Check, type CheckResult, createCheck, warning } from "../check.ts";
 import { createIndexOn, rowsText, rowsWithoutIndex, type TableSubject } from "./table_subject.ts";
 
 /** A filter that lets through more than this share gains nothing from an index. */
@@ -17,26 +17,23 @@ const selectiveBelow = 0.2;
 /** Whether the configured filter of a large table finds its rows by an index where it is worth one. */
 export function filterCheck(subject: TableSubject): Check {
   const { settings, database, facts, table: { columns, filter } } = subject;
-  return {
-    name: `filter of ${settings.table}`,
-    async run(signal) {
-      if (filter === undefined || facts.rows < rowsWithoutIndex) return [];
-      if (!await scansForFew(subject, filter, signal)) return [];
-      const indexed = await readJson<string[]>(database, signal, leadingSql, [facts.oid]) ?? [];
-      const bare = namedColumns(settings.filter, [...columns.keys()])
-        // what lies in JSON or in an array needs an index that only its owner can choose
-        .filter((name) => !["json", "array", "other"].includes(columns.get(name)?.kind ?? "other"))
-        .filter((name) => !indexed.includes(name));
-      return bare.map((name) =>
-        warning(
-          `The filter selects few of ${
-            rowsText(facts.rows)
-          } by "${name}", and no index begins with that column`,
-          `${createIndexOn(facts)} (${quoteIdentifier(name)});`,
-        )
-      );
-    },
-  };
+  return createCheck(`filter of ${settings.table}`, async (signal) => {
+    if (filter === undefined || facts.rows < rowsWithoutIndex) return [];
+    if (!await scansForFew(subject, filter, signal)) return [];
+    const indexed = await readJson<string[]>(database, signal, leadingSql, [facts.oid]) ?? [];
+    const bare = namedColumns(settings.filter, [...columns.keys()])
+      // what lies in JSON or in an array needs an index that only its owner can choose
+      .filter((name) => !["json", "array", "other"].includes(columns.get(name)?.kind ?? "other"))
+      .filter((name) => !indexed.includes(name));
+    return bare.map((name) =>
+      warning(
+        `The filter selects few of ${
+          rowsText(facts.rows)
+        } by "${name}", and no index begins with that column`,
+        `${createIndexOn(facts)} (${quoteIdentifier(name)});`,
+      )
+    );
+  });
 }
 
 const leadingSql = `${basesSql("$1")}
@@ -81,13 +78,10 @@ const manyShare = 0.2;
 
 /** Whether the planner knows the tables as they are, and vacuum keeps up with what was deleted. */
 export function statisticsCheck({ database, settings, facts }: TableSubject): Check {
-  return {
-    name: `statistics of ${settings.table}`,
-    async run(signal) {
-      const tables = await readJson<Activity[]>(database, signal, activitySql, [facts.oid]) ?? [];
-      return tables.flatMap(activityResults);
-    },
-  };
+  return createCheck(`statistics of ${settings.table}`, async (signal) => {
+    const tables = await readJson<Activity[]>(database, signal, activitySql, [facts.oid]) ?? [];
+    return tables.flatMap(activityResults);
+  });
 }
 
 const activitySql = `${basesSql("$1")}

@@ -9,7 +9,7 @@ import {
 import { readRows } from "../../../postgres/read/read_trusted.ts";
 import { arrayText } from "../../../postgres/sql_text.ts";
 import { findRelation } from "../../../rag_server/search/document_table.ts";
-import { type Check, error } from "../check.ts";
+import { type Check, createCheck, error } from "../check.ts";
 
 /** Whether PostgreSQL's policies hold all who read from a pipeline; nothing where rows do not depend on the caller. */
 export function rowSecurityChecks(
@@ -18,19 +18,16 @@ export function rowSecurityChecks(
   tables: readonly string[],
 ): Check[] {
   if (!isReadAsCallers(options)) return [];
-  return [{
-    name: "row-level security",
-    async run(signal) {
-      const faults = await isolationFaults(database, tables, rolesOf(options), signal);
-      const unread = await readingFaults(database, tables, options, signal);
-      return [
-        ...faults.map(({ message, remedy }) => error(`The pipeline does not serve: ${message}`, remedy)),
-        ...unread.map(({ message, remedy }) =>
-          error(`Every question of its callers fails: ${message}`, remedy)
-        ),
-      ];
-    },
-  }];
+  return [createCheck("row-level security", async (signal) => {
+    const faults = await isolationFaults(database, tables, rolesOf(options), signal);
+    const unread = await readingFaults(database, tables, options, signal);
+    return [
+      ...faults.map(({ message, remedy }) => error(`The pipeline does not serve: ${message}`, remedy)),
+      ...unread.map(({ message, remedy }) =>
+        error(`Every question of its callers fails: ${message}`, remedy)
+      ),
+    ];
+  })];
 }
 
 /**

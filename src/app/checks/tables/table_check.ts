@@ -9,7 +9,7 @@ import {
   openSearchedTable,
   type SearchedTableSettings,
 } from "../../../rag_server/search/searched_table.ts";
-import { type Check, type CheckResult, error, note } from "../check.ts";
+import { type Check, type CheckResult, createCheck, error, note } from "../check.ts";
 import { idCheck } from "./id_check.ts";
 import { keywordIndexCheck, wordsColumnCheck } from "./keyword_index_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
@@ -29,24 +29,21 @@ import { vectorIndexCheck } from "./vector_index_check.ts";
 export function tableCheck(given: TableToCheck): Check {
   const { database, settings, embedding } = given;
   const dimensions = async () => (await embedding())?.length;
-  return {
-    name: `table ${settings.table}`,
-    async run(signal) {
-      const facts = await readTableFacts(database, settings.table, signal);
-      if (facts === undefined) return [missingTable(settings, await dimensions())];
-      if (tableFaults(settings, facts).length > 0) {
-        return tableFaults(settings, facts, await dimensions());
-      }
-      try {
-        const table = await readTable(database, settings, signal);
-        return [note(rowsText(facts.rows)), ...checksOf({ ...given, table, facts })];
-      } catch (thrown) {
-        if (!(thrown instanceof AppError && thrown.code === "invalid")) throw thrown;
-        // other causes: a filter that fails, or a domain over a type that cannot be searched
-        return [error(thrown.message, "-- Correct the table's settings in the configuration")];
-      }
-    },
-  };
+  return createCheck(`table ${settings.table}`, async (signal) => {
+    const facts = await readTableFacts(database, settings.table, signal);
+    if (facts === undefined) return [missingTable(settings, await dimensions())];
+    if (tableFaults(settings, facts).length > 0) {
+      return tableFaults(settings, facts, await dimensions());
+    }
+    try {
+      const table = await readTable(database, settings, signal);
+      return [note(rowsText(facts.rows)), ...checksOf({ ...given, table, facts })];
+    } catch (thrown) {
+      if (!(thrown instanceof AppError && thrown.code === "invalid")) throw thrown;
+      // other causes: a filter that fails, or a domain over a type that cannot be searched
+      return [error(thrown.message, "-- Correct the table's settings in the configuration")];
+    }
+  });
 }
 
 /** What is checked of a table that can be searched. */
@@ -187,36 +184,33 @@ ALTER TABLE ${relation} ALTER COLUMN ${column} TYPE ${better} USING ${value}::${
 /** Whether a question finds its way through the table: what no look at the catalog would show. */
 function searchCheck(subject: TableSubject): Check {
   const { database, settings, table, isHybrid, embedding, caller } = subject;
-  return {
-    name: `search of ${settings.table}`,
-    async run(signal) {
-      const untold = whyUntold(subject);
-      if (untold !== undefined) return [note(`not tried: ${untold}`)];
-      const vector = await embedding();
-      // other checks tell of a provider that fails and of other dimensions
-      if (vector === undefined || vector.length !== (table.vector.dimensions ?? vector.length)) {
-        return [];
-      }
-      const log = reasonLog();
-      try {
-        const searched = await openSearchedTable(database, settings, signal);
-        const search = { hybridEnabled: isHybrid, vectorWeight: 0.5 };
-        const retriever = createRetriever({ database, tables: [searched], search, logger: log.logger });
-        const asked = { signal, ...defined({ caller }) };
-        const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, ...asked };
-        const startedAt = performance.now();
-        const found = await retriever.retrieve(question);
-        const ms = performance.now() - startedAt;
-        return [note(`${found.length} documents in ${ms.toFixed(0)} ms`)];
-      } catch (thrown) {
-        signal.throwIfAborted();
-        if (!(thrown instanceof AppError)) throw thrown;
-        const reason = log.reason();
-        const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
-        return [error(message, "-- Correct what this and the findings above name, then run -doctor again")];
-      }
-    },
-  };
+  return createCheck(`search of ${settings.table}`, async (signal) => {
+    const untold = whyUntold(subject);
+    if (untold !== undefined) return [note(`not tried: ${untold}`)];
+    const vector = await embedding();
+    // other checks tell of a provider that fails and of other dimensions
+    if (vector === undefined || vector.length !== (table.vector.dimensions ?? vector.length)) {
+      return [];
+    }
+    const log = reasonLog();
+    try {
+      const searched = await openSearchedTable(database, settings, signal);
+      const search = { hybridEnabled: isHybrid, vectorWeight: 0.5 };
+      const retriever = createRetriever({ database, tables: [searched], search, logger: log.logger });
+      const asked = { signal, ...defined({ caller }) };
+      const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, ...asked };
+      const startedAt = performance.now();
+      const found = await retriever.retrieve(question);
+      const ms = performance.now() - startedAt;
+      return [note(`${found.length} documents in ${ms.toFixed(0)} ms`)];
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!(thrown instanceof AppError)) throw thrown;
+      const reason = log.reason();
+      const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
+      return [error(message, "-- Correct what this and the findings above name, then run -doctor again")];
+    }
+  });
 }
 
 /** The retriever tells callers little of what the database says, and the log all of it. */

@@ -4,7 +4,7 @@ import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
 import { isOfCallers } from "../../../rag_server/search/searched_table.ts";
 import { lengthSql } from "../../../rag_server/search/vector_search.ts";
 import { readRows } from "../../../postgres/read/read_trusted.ts";
-import { type Check, type CheckResult, error, note, warning } from "../check.ts";
+import { type Check, type CheckResult, createCheck, error, note, warning } from "../check.ts";
 import {
   ingestCommand,
   type IngestKnowledge,
@@ -24,22 +24,19 @@ interface Length {
 /** Whether the column's vectors are as long as the provider's. */
 export function dimensionCheck(subject: TableSubject): Check {
   const { settings, table: { vector } } = subject;
-  return {
-    name: `dimensions of ${settings.table}`,
-    async run(signal) {
-      const provided = (await subject.embedding())?.length;
-      // the provider's own check tells of a provider that fails
-      if (provided === undefined) return [];
-      if (vector.dimensions === provided) {
-        return [note(`${provided} dimensions, as the provider's`)];
-      }
-      if (vector.dimensions !== undefined) {
-        return [await otherDimensions(subject, [vector.dimensions], provided, signal)];
-      }
-      const lengths = await storedLengths(subject, signal);
-      return lengths.length === 0 ? [] : [await lengthResult(subject, lengths, provided, signal)];
-    },
-  };
+  return createCheck(`dimensions of ${settings.table}`, async (signal) => {
+    const provided = (await subject.embedding())?.length;
+    // the provider's own check tells of a provider that fails
+    if (provided === undefined) return [];
+    if (vector.dimensions === provided) {
+      return [note(`${provided} dimensions, as the provider's`)];
+    }
+    if (vector.dimensions !== undefined) {
+      return [await otherDimensions(subject, [vector.dimensions], provided, signal)];
+    }
+    const lengths = await storedLengths(subject, signal);
+    return lengths.length === 0 ? [] : [await lengthResult(subject, lengths, provided, signal)];
+  });
 }
 
 async function lengthResult(
@@ -113,28 +110,25 @@ const sampleRows = 10_000;
 export function missingVectorsCheck(subject: TableSubject): Check {
   const { database, settings, table: { relation, vector, filter }, caller } = subject;
   const isHidden = isOfCallers(database, subject.table);
-  return {
-    name: `vectors of ${settings.table}`,
-    async run(signal) {
-      const untold = isHidden ? whyUntold(subject) : undefined;
-      if (untold !== undefined) return [note(`not looked at: ${untold}`)];
-      const statement = renderSql(sql`SELECT count(*), count(vector) FROM (
-        SELECT ${verbatim(vector.column)} AS vector FROM ${verbatim(relation)} AS source
-        WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
-      const reader = isHidden ? readerFor(caller) : serverItself;
-      const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
-      const [rows = 0, embedded = 0] = row?.map(Number) ?? [];
-      if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
-      if (rows === 0) return [noRows(subject)];
-      if (embedded === rows) return [note("every row that was read has one")];
-      const message = `Of ${rows === sampleRows ? `the first ${rows}` : rows} rows, ${
-        rows - embedded
-      } have no vector: questions find them only by keywords`;
-      const remedy = embedRows(subject, await readIngestKnowledge(subject, signal));
-      // none at all is a table that nobody embedded
-      return [embedded === 0 ? error(message, remedy) : warning(message, remedy)];
-    },
-  };
+  return createCheck(`vectors of ${settings.table}`, async (signal) => {
+    const untold = isHidden ? whyUntold(subject) : undefined;
+    if (untold !== undefined) return [note(`not looked at: ${untold}`)];
+    const statement = renderSql(sql`SELECT count(*), count(vector) FROM (
+      SELECT ${verbatim(vector.column)} AS vector FROM ${verbatim(relation)} AS source
+      WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
+    const reader = isHidden ? readerFor(caller) : serverItself;
+    const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
+    const [rows = 0, embedded = 0] = row?.map(Number) ?? [];
+    if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
+    if (rows === 0) return [noRows(subject)];
+    if (embedded === rows) return [note("every row that was read has one")];
+    const message = `Of ${rows === sampleRows ? `the first ${rows}` : rows} rows, ${
+      rows - embedded
+    } have no vector: questions find them only by keywords`;
+    const remedy = embedRows(subject, await readIngestKnowledge(subject, signal));
+    // none at all is a table that nobody embedded
+    return [embedded === 0 ? error(message, remedy) : warning(message, remedy)];
+  });
 }
 
 function noRows(subject: TableSubject): CheckResult {

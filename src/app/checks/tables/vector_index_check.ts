@@ -6,7 +6,7 @@ import type { Database } from "../../../postgres/database.ts";
 import { createRetriever } from "../../../rag_server/search/retriever.ts";
 import { openSearchedTable } from "../../../rag_server/search/searched_table.ts";
 import { rowsToCompare } from "../../../rag_server/search/vector_search.ts";
-import { type Check, type CheckResult, note, warning } from "../check.ts";
+import { type Check, type CheckResult, createCheck, note, warning } from "../check.ts";
 import { createIndexOn, rowsText, rowsWithoutIndex, type TableSubject } from "./table_subject.ts";
 
 /** An index of pgvector's operator classes on a table or below it. */
@@ -22,27 +22,24 @@ interface IndexFacts {
 
 /** Whether an index finds the nearest vectors, the one that it should be, and is used. */
 export function vectorIndexCheck(subject: TableSubject): Check {
-  return {
-    name: `vector index of ${subject.settings.table}`,
-    async run(signal) {
-      const { database, facts, table: { vector } } = subject;
-      const indexes = await readJson<IndexFacts[]>(database, signal, indexSql, [facts.oid, vector.column]) ??
-        [];
-      const broken = indexes.filter(({ isValid, isBuilding }) => !isValid && !isBuilding).map(brokenIndex);
-      const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
-      const index = indexFor(subject.table, dimensions);
-      if (index === undefined) {
-        return [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)];
-      }
-      const results = [
-        ...broken,
-        ...otherDistance(subject, index, dimensions),
-        ...unsuitableLists(subject, index),
-        ...await unusedIndex(subject, index, signal),
-      ];
-      return results.length > 0 ? results : [note(`${index.method}, ${index.distance}`)];
-    },
-  };
+  return createCheck(`vector index of ${subject.settings.table}`, async (signal) => {
+    const { database, facts, table: { vector } } = subject;
+    const indexes = await readJson<IndexFacts[]>(database, signal, indexSql, [facts.oid, vector.column]) ??
+      [];
+    const broken = indexes.filter(({ isValid, isBuilding }) => !isValid && !isBuilding).map(brokenIndex);
+    const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
+    const index = indexFor(subject.table, dimensions);
+    if (index === undefined) {
+      return [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)];
+    }
+    const results = [
+      ...broken,
+      ...otherDistance(subject, index, dimensions),
+      ...unsuitableLists(subject, index),
+      ...await unusedIndex(subject, index, signal),
+    ];
+    return results.length > 0 ? results : [note(`${index.method}, ${index.distance}`)];
+  });
 }
 
 const indexSql = `${basesSql("$1")}

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../../../src/core/principal.ts";
+import { AppError } from "../../../../src/core/app_error.ts";
+import { type Principal, principalKey } from "../../../../src/core/principal.ts";
+import type { State } from "../../../../src/state/state.ts";
+import { testSharedStates, testStates } from "../../../support/state.ts";
+import { waitUntil } from "../../../support/wait_until.ts";
 import type { Database } from "../../../../src/postgres/database.ts";
 import { createDatabaseDirectory } from "../../../../src/tool_server/tools/databases/database_directory.ts";
 import { callTool } from "../../../support/tool_fixture.ts";
@@ -96,4 +100,91 @@ Deno.test({
     assert.throws(() => directory.resolve(alice, "team"), /logged out/);
     assert.equal(directory.resolve({ ...alice, id: "s2" }, "team").name, "team");
   },
+});
+
+/** The directory of one process, and whom it was told to have another current database. */
+async function keeping(state: State) {
+  const told: string[] = [];
+  const entries = [entry("open"), entry("team", ["alice"]), entry("other")];
+  const directory = createDatabaseDirectory(entries, (key) => told.push(key), state.of("chosen database"));
+  await state.catchUp();
+  return { state, told, directory, current: (who: Principal) => directory.resolve(who, undefined).name };
+}
+
+testStates("a choice is kept, and the current one after a restart", async (open) => {
+  const before = await keeping(await open());
+  await before.directory.select(alice, "team");
+  await before.directory.select(token, "other");
+  assert.deepEqual(before.told, [principalKey(alice), principalKey(token)]);
+  await before.directory.select({ kind: "local", address: "192.0.2.1" }, "other");
+  const after = await keeping(await open());
+  assert.deepEqual([alice, token].map(after.current), ["team", "other"]);
+  assert.equal(after.current({ kind: "local", address: "192.0.2.1" }), "open");
+});
+
+testSharedStates("another process's choice is the current one, and whoever asked is told", async (open) => {
+  const [here, there] = [await keeping(await open()), await keeping(await open())];
+  await there.directory.select(alice, "team");
+  await here.state.catchUp();
+  assert.deepEqual([here.current(alice), here.current(token)], ["team", "open"]);
+  assert.deepEqual(here.told, [principalKey(alice)]);
+  assert.deepEqual(there.told, [principalKey(alice)]);
+  // and the other way round: the last one counts
+  await here.directory.select(alice, "other");
+  await there.state.catchUp();
+  assert.equal(there.current(alice), "other");
+  await here.directory.select(alice, "other");
+  await there.state.catchUp();
+  for (const { told } of [here, there]) assert.equal(told.length, 2);
+});
+
+testSharedStates("a choice gives no right to a database", async (open) => {
+  const [here, there] = [await keeping(await open()), await keeping(await open())];
+  await assert.rejects(there.directory.select(token, "team"), { code: "not_found" });
+  await there.state.of("chosen database").keep({
+    id: principalKey(token),
+    value: "team",
+    expiresAt: there.state.now() + 60_000,
+  });
+  await here.state.catchUp();
+  assert.equal(here.current(token), "open");
+});
+
+testSharedStates("what a token or session chose is forgotten at its end, at every process", async (open) => {
+  const [here, there] = [await keeping(await open()), await keeping(await open())];
+  await here.directory.select(token, "other");
+  await here.directory.select(alice, "team");
+  await there.state.catchUp();
+  assert.deepEqual([there.current(token), there.current(alice)], ["other", "team"]);
+  for (const each of [token, alice]) here.directory.end(each);
+  assert.equal(here.current(token), "open");
+  await waitUntil("it is known", async () => {
+    await there.state.catchUp();
+    return there.current(token) === "open" && there.current(alice) === "open";
+  });
+  // at a process that comes later too
+  const late = await keeping(await open());
+  assert.deepEqual([late.current(token), late.current(alice)], ["open", "open"]);
+});
+
+testStates("a choice that comes as its session ends is not kept for it", async (open) => {
+  const state = await open();
+  const here = await keeping(state);
+  const selecting = here.directory.select(alice, "team");
+  here.directory.end(alice);
+  await assert.rejects(selecting, /logged out/);
+  assert.throws(() => here.current(alice), /logged out/);
+});
+
+testStates("a choice that cannot be kept is not made", async (open) => {
+  const whole = await open();
+  const gone = new AppError("unavailable", "away");
+  const told: string[] = [];
+  const directory = createDatabaseDirectory([entry("open"), entry("other")], (key) => told.push(key), {
+    ...whole.of("chosen database"),
+    keep: () => Promise.reject(gone),
+  });
+  await assert.rejects(directory.select(token, "other"), gone);
+  assert.equal(directory.resolve(token, undefined).name, "open");
+  assert.deepEqual(told, []);
 });
