@@ -19,15 +19,18 @@ export interface Balancer extends AsyncDisposable {
   to(replicas: readonly Addresses[]): Promise<void>;
 }
 
-/** nginx, where the machine has it. */
-export async function startBalancer(folder: string): Promise<Balancer> {
-  return findProgram("nginx") === undefined ? await startOwn() : await startWithNginx(folder);
+/**
+ * nginx, where the machine has it.
+ * @param isTls whether the tool servers speak TLS, which only nginx can
+ */
+export async function startBalancer(folder: string, isTls = false): Promise<Balancer> {
+  return findProgram("nginx") === undefined ? await startOwn() : await startWithNginx(folder, isTls);
 }
 
 /** What it takes in a signal, in milliseconds: it tells nobody when it has. */
 const reloadMs = 1_000;
 
-async function startWithNginx(folder: string): Promise<Balancer> {
+async function startWithNginx(folder: string, isTls: boolean): Promise<Balancer> {
   const path = join(folder, "nginx");
   await Deno.mkdir(path);
   const ports = { tools: freePort(), rag: freePort() };
@@ -47,7 +50,7 @@ server {
   # a client must not send on a connection that the change of servers closes
   keepalive_timeout 0;
   location / {
-    proxy_pass http://${kind};
+    proxy_pass ${isTls && kind === "tools" ? "https" : "http"}://${kind};
     proxy_http_version 1.1;
     proxy_set_header Host $http_host;
     proxy_buffering off;

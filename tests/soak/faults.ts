@@ -3,7 +3,7 @@ import { removeToken } from "../../src/identity/tokens/token_file.ts";
 import { disableUser } from "../../src/identity/users/user_file.ts";
 import type { Effect } from "./ledger.ts";
 import { type Load, pick } from "./load.ts";
-import type { Replica } from "./fleet.ts";
+import { processes, type Replica } from "./fleet.ts";
 import { logIn } from "./tool_calls.ts";
 
 /** Something that goes wrong, or that an administrator does, while callers call. It resolves once all is well again. */
@@ -147,6 +147,28 @@ export const reload: Fault = {
       Deno.kill(replica.server.pid, "SIGHUP");
       await untilReady(replica);
     }
+  },
+};
+
+/** Under load a connection that is just opened may break (docs/operations.md). */
+export const rotateCertificates: Fault = {
+  name: "certificates are replaced",
+  async run(load) {
+    await during(load, this.name, ["breaks"], 0, async () => {
+      for (const replica of load.fleet.replicas) {
+        const { server } = replica;
+        const reloaded = () => server.stderr().match(/Reloaded the certificate/g)?.length ?? 0;
+        const before = reloaded();
+        await replica.certify();
+        Deno.kill(server.pid, "SIGHUP");
+        const deadline = Date.now() + readyWithinMs;
+        while (reloaded() < before + processes) {
+          if (Date.now() > deadline) throw new Error(`${replica.name} took none:\n${lastLines(replica)}`);
+          await sleep(100);
+        }
+        await untilReady(replica);
+      }
+    });
   },
 };
 

@@ -10,11 +10,13 @@ import {
   runSql,
   type TestDatabase,
 } from "../support/database.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { type SeverableProxy, startSeverableProxy } from "../support/network/severable_proxy.ts";
 import { pipelineDatabase } from "../support/rag_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
 import { type Addresses, type Balancer, startBalancer } from "./balancer.ts";
+import { mountSmallDisk } from "./full_disk.ts";
 import { childrenOf, type Holdings, holdingsOf } from "./processes.ts";
 
 /** What a user of the state is told in the configuration. */
@@ -48,6 +50,8 @@ export interface Replica {
   start(): Promise<void>;
   /** Writes its configuration anew, with a setting that differs from turn to turn. */
   configure(turn: number): Promise<void>;
+  /** Gives it another certificate, where it has one. */
+  certify(): Promise<void>;
   holdings(): Promise<Holdings>;
 }
 
@@ -57,6 +61,10 @@ export interface Fleet extends AsyncDisposable {
   /** Names of databases that everybody may use, with the table `place` that says which it is. */
   readonly open: readonly string[];
   readonly documents: readonly string[];
+  /** A database with standbys. */
+  readonly spread: string | undefined;
+  /** The folders that are disks of their own. */
+  readonly disks: readonly string[];
   /** By what they are for. */
   readonly tokens: { readonly free: readonly string[]; readonly limited: string };
   readonly users: readonly string[];
@@ -81,13 +89,17 @@ CREATE TABLE place (name text); INSERT INTO place VALUES ('${name}');
 GRANT SELECT ON place TO ${reader};`;
 
 /** Two of them, each of two processes, behind a balancer. */
-export async function startFleet({ state, spread, isVectors, victims }: {
+export async function startFleet({ state, spread, isVectors, isTls = false, victims, diskMebibytes }: {
   readonly state: StatePlace;
   readonly spread?: SpreadDatabase | undefined;
   /** Whether the server has pgvector. */
   readonly isVectors: boolean;
+  /** Whether the tool servers speak TLS, which nginx then speaks with them. */
+  readonly isTls?: boolean;
   /** How many users are there to be locked. */
   readonly victims: number;
+  /** The size of a disk for the audit trail of the first, where one may be mounted. Optional; none without it. */
+  readonly diskMebibytes?: number;
 }): Promise<Fleet> {
   await using made = new AsyncDisposableStack();
   const { path } = made.use(await temporaryFolder());
@@ -113,7 +125,11 @@ ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON notes TO ${reader} USING (owner = current_setting('app.caller', true));
 GRANT SELECT ON notes TO ${reader};`);
   const documents = isVectors ? made.use(await createDocuments(reader)) : undefined;
-  const balancer = made.use(await startBalancer(path));
+  const balancer = made.use(await startBalancer(path, isTls));
+  const authority = isTls ? await createCertificateAuthority(path, "authority") : undefined;
+  const caCerts = authority && [await Deno.readTextFile(authority.certFile)];
+  const client = made.use(Deno.createHttpClient({ poolMaxIdlePerHost: 0, ...caCerts && { caCerts } }));
+  const disks: string[] = [];
   const entry = (name: string, more = "") =>
     databaseEntry(
       name,
@@ -124,7 +140,9 @@ GRANT SELECT ON notes TO ${reader};`);
 state: { database: ${state.database}, host: ${state.host}, port: ${port}, user: ${state.user}, password: "${state.password}", sslmode: disable, grace: ${
     graceMs / 1_000
   }s }
-http: { auth: { rate_limit_max_attempts: 100000, oauth: { issuer: "${balancer.tools}" } } }
+http: { ${
+    isTls ? "tls: { enabled: true, cert_file: tls.crt, key_file: tls.key }, " : ""
+  }auth: { rate_limit_max_attempts: 100000, oauth: { issuer: "${balancer.tools}" } } }
 server: { listen_address: 127.0.0.1, port: 0, resource_url: "${balancer.rag}/v1", auth: { enabled: true } }
 data_dir: data
 audit: { file: data/audit.jsonl }
@@ -158,7 +176,13 @@ ${
   for (let at = 0; at < 2; at++) {
     const proxy = made.use(await startSeverableProxy(state));
     const folder = made.use(await createConfigFolder(""));
-    await Deno.mkdir(join(folder.path, "data"));
+    const data = join(folder.path, "data");
+    await Deno.mkdir(data);
+    if (at === 0 && diskMebibytes !== undefined) {
+      const disk = await mountSmallDisk(data, diskMebibytes);
+      if (disk !== undefined) disks.push(data);
+      if (disk !== undefined) made.use(disk);
+    }
     await Deno.writeTextFile(join(folder.path, "users.yaml"), userFile, { mode: 0o600 });
     await Deno.writeTextFile(join(folder.path, "definitions.yaml"), questions(open));
     if (at === 0) { for (let n = 0; n < 4; n++) tokens.push(await folder.addToken()); }
@@ -167,7 +191,25 @@ ${
     const write = (turn: number) =>
       Deno.writeTextFile(folder.configFile, config(proxy.port, turn).replace("LIMITED", limited));
     await write(0);
-    const replica = createReplica(`replica ${at + 1}`, folder, proxy, write);
+    const certify = async () => {
+      if (authority === undefined) return;
+      // each has its files' names from its own
+      const issued = await authority.issue({
+        commonName: crypto.randomUUID(),
+        subjectAltNames: ["IP:127.0.0.1"],
+      });
+      await Deno.rename(issued.keyFile, join(folder.path, "tls.key"));
+      await Deno.rename(issued.certFile, join(folder.path, "tls.crt"));
+    };
+    await certify();
+    const replica = createReplica({
+      name: `replica ${at + 1}`,
+      folder,
+      proxy,
+      client,
+      configure: write,
+      certify,
+    });
     replicas.push(replica);
     made.defer(async () => void await replica.end());
   }
@@ -182,6 +224,8 @@ ${
     balancer,
     open,
     documents: documents === undefined ? [] : pages,
+    spread: spread?.name,
+    disks,
     tokens: { free, limited: limited ?? "" },
     users,
     victims: locked,
@@ -191,10 +235,9 @@ ${
 }
 
 function createReplica(
-  name: string,
-  folder: ConfigFolder,
-  proxy: SeverableProxy,
-  write: (turn: number) => Promise<void>,
+  { name, folder, proxy, client, configure, certify }:
+    & Pick<Replica, "name" | "folder" | "proxy" | "configure" | "certify">
+    & { readonly client: Deno.HttpClient },
 ) {
   let server: ServerProcess | undefined;
   let addresses: Addresses | undefined;
@@ -206,7 +249,8 @@ function createReplica(
     name,
     folder,
     proxy,
-    configure: write,
+    configure,
+    certify,
     get addresses() {
       return started(addresses);
     },
@@ -217,6 +261,7 @@ function createReplica(
     async status() {
       try {
         const response = await fetch(`${started(addresses).tools}/ready`, {
+          client,
           headers: { connection: "close" },
           signal: AbortSignal.timeout(2_000),
         });

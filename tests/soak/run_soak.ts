@@ -3,6 +3,7 @@ import { limitedCaller } from "./callers/limited.ts";
 import { oauthCaller } from "./callers/oauth.ts";
 import { ragCaller } from "./callers/rag.ts";
 import { sessionCaller } from "./callers/sessions.ts";
+import { spreadCaller } from "./callers/spread.ts";
 import { sqlCaller } from "./callers/sql.ts";
 import { streamCaller } from "./callers/streams.ts";
 import { taskCaller } from "./callers/tasks.ts";
@@ -30,17 +31,21 @@ interface SoakOptions {
   /** What happens, one after the other, while callers call. */
   readonly faults: Iterable<Fault>;
   readonly pauseMs: number;
+  /** Counts that callers go on for until each is there, on a slow machine too. */
+  readonly atLeast?: readonly string[];
   readonly say: (line: string) => void;
 }
 
 /** Processes that were started anew, and what is kept for callers, take more than at first. */
 const mostGrowth = { memory: 1.5, memoryMore: 64, descriptors: 1.25, descriptorsMore: 32 };
 
+const longestWaitMs = 120_000;
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Has callers call, each of which checks all of its replies, and faults happen. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
-  const { fleet, seed, warmUpMs, faults, pauseMs, say } = options;
+  const { fleet, seed, warmUpMs, faults, pauseMs, atLeast = [], say } = options;
   using ledger = createLedger(say);
   const stopping = new AbortController();
   const load: Load = { fleet, ledger, random: seeded(seed), stopping: stopping.signal, ended: [] };
@@ -59,6 +64,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     taskCaller(load, third),
     streamCaller(load, carol),
     streamCaller(load, alice),
+    ...fleet.spread === undefined ? [] : [spreadCaller(load, second, fleet.spread)],
     ...fleet.documents.length > 0 ? [ragCaller(load, third)] : [],
   ];
   await sleep(warmUpMs);
@@ -80,6 +86,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     );
     await sleep(pauseMs);
   }
+  const missing = () => atLeast.filter((name) => !ledger.counts.has(name));
+  const deadline = Date.now() + longestWaitMs;
+  while (missing().length > 0 && Date.now() < deadline) await sleep(500);
   const end = await holdings(fleet);
   stopping.abort();
   await Promise.all(callers);

@@ -85,8 +85,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     ["GET /oauth/authorize", logins],
     ["GET /oauth/device/verify", logins],
   ]);
-  // what the provider tells of a request comes without our own knowledge of it
-  const callers = new Map<string, Caller>();
+  // what the provider tells of a request comes without our own knowledge of it; `away`: why it cannot be answered now
+  const callers = new Map<string, Caller & { away?: AppError }>();
   // a client is looked up without a request, also by our own pages
   const clientAddress = new AsyncLocalStorage<string>();
   let requestCount = 0;
@@ -182,10 +182,12 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   }
 
   function tellFailed(context: KoaContext, error: unknown): void {
+    const caller = callers.get(context.get(callerHeader));
+    if (caller !== undefined && isAway(error)) return void (caller.away = error);
     logger.error("The authorization server failed", {
       path: context.path,
       error,
-      request: callers.get(context.get(callerHeader))?.requestId,
+      request: caller?.requestId,
     });
   }
 
@@ -208,14 +210,22 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   async function answer({ request, address, requestId }: OauthRequest, path: string): Promise<Response> {
     try {
       await options.learn?.();
+      return await answerNow({ request, address, requestId }, path);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
+      if (!isAway(error)) throw error;
       const response = request.method === "POST" && path !== "/oauth/device/verify"
         ? oauthError(503, "temporarily_unavailable", error.message)
         : pageResponse(pages.error(503, "This server cannot log anybody in at the moment. Try again soon."));
       response.headers.set("retry-after", String(error.data?.retryAfterSeconds ?? 1));
       return response;
     }
+  }
+
+  /** @throws {AppError} `unavailable`, with `retryAfterSeconds`, where the state cannot be reached */
+  async function answerNow(
+    { request, address, requestId }: OauthRequest,
+    path: string,
+  ): Promise<Response> {
     const url = new URL(request.url);
     const caller = String(++requestCount);
     const headers: Record<string, string> = { host: base.host, [callerHeader]: caller };
@@ -259,7 +269,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       params.delete("user_code");
       search = `?${params}`;
     }
-    callers.set(caller, { address, requestId, signal: request.signal });
+    const sender: Caller & { away?: AppError } = { address, requestId, signal: request.signal };
+    callers.set(caller, sender);
     try {
       const init = {
         method: request.method,
@@ -271,6 +282,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         encrypted: base.protocol === "https:",
       };
       const response = await clientAddress.run(address, () => callNode(callback, init));
+      if (response.status >= 500 && sender.away !== undefined) throw sender.away;
       return separateLogins(response, prefix + path);
     } finally {
       callers.delete(caller);
@@ -375,6 +387,12 @@ function oauthError(
     status,
     headers: { "cache-control": "no-store", ...headers },
   });
+}
+
+/** Whether something failed since the state cannot be reached: the same request may do later. */
+function isAway(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "unavailable" &&
+    typeof error.data?.retryAfterSeconds === "number";
 }
 
 function slowDown(retryAfterSeconds: number): Response {

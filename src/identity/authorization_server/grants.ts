@@ -82,8 +82,10 @@ export function createGrants(options: GrantsOptions) {
   async function look(): Promise<void> {
     try {
       if (isReconcileDue) await reconcile();
-      const present = await store.present([...inUse.keys()]);
-      for (const id of [...inUse.keys()]) if (!present.has(id)) forget(id);
+      // a grant that a call uses meanwhile was not asked for
+      const asked = [...inUse.keys()];
+      const present = await store.present(asked);
+      for (const id of asked) if (!present.has(id)) forget(id);
       count = await store.grantCount();
     } catch {
       // it is tried again; that the state does not answer is told elsewhere

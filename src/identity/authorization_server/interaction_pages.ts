@@ -1,3 +1,4 @@
+import { AppError } from "../../core/app_error.ts";
 import { Buffer } from "node:buffer";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import type { Login } from "../login.ts";
@@ -143,7 +144,11 @@ export function createInteractionPages(options: InteractionOptions) {
     async answer(context: KoaContext, callerOf: (context: KoaContext) => Caller): Promise<boolean> {
       const uid = interactionPath.exec(context.path)?.[1];
       if (uid === undefined) return false;
-      const interaction = await provider.interactionDetails(context.req, context.res).catch(() => undefined);
+      const interaction = await provider.interactionDetails(context.req, context.res).catch((error) => {
+        // it may still be there
+        if (error instanceof AppError) throw error;
+        return undefined;
+      });
       if (interaction?.uid !== uid) {
         show(
           context,

@@ -95,7 +95,8 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
             kind === "Grant" ? { account: markOf(payload), site } : { site },
           );
         } catch (error) {
-          if (!(error instanceof AppError)) throw error;
+          // what may do later is no refusal
+          if (!(error instanceof AppError) || error.data?.retryAfterSeconds !== undefined) throw error;
           throw refusal(error, error.code === "not_found" ? "invalid_grant" : "server_error");
         }
       },

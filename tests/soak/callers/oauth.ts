@@ -18,7 +18,7 @@ const registerEveryMs = 90_000;
 
 /** Applications that act for users: each step of a login at whichever replica, refreshing, revoking. */
 export async function oauthCaller(load: Load): Promise<void> {
-  const { ledger, fleet } = load;
+  const { fleet } = load;
   let client: Grant["client"] | undefined;
   let registeredAt = -Infinity;
   let loggedInAt = -Infinity;
@@ -45,7 +45,6 @@ export async function oauthCaller(load: Load): Promise<void> {
     }
   });
   for (const { access, username } of grants) await askAsUser(load, access, username);
-  ledger.count("OAuth at the end");
 }
 
 /** Whether a reply is another one than was hoped for. Without a fault that explains it, it is a failure. */

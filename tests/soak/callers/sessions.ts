@@ -17,7 +17,7 @@ export async function sessionCaller(load: Load, username: string): Promise<void>
     await askAsUser(load, token, username);
     if (load.random() < 0.4) await chooseAndAsk(load, token, username);
     for (let each = 0; each < 4; each++) await askAsUser(load, token, username);
-    if (kept.length < mostKept) kept.push(token);
+    if (kept.length === 0 || (kept.length < mostKept && load.random() < 0.5)) kept.push(token);
     else await logOut(load, token);
     await askAsUser(load, pick(load, kept), username);
   });

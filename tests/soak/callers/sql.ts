@@ -1,5 +1,5 @@
 import { hers, people } from "../fleet.ts";
-import { type Load, over, pause, pick } from "../load.ts";
+import { type Load, over, pick } from "../load.ts";
 import { callTool, expectRow, isFailed, whereAmI } from "../tool_calls.ts";
 
 /** An API token asks databases by name, chooses one, and tries what it may not use. */
@@ -28,7 +28,7 @@ export async function chooseAndAsk(load: Load, token: string, who: string): Prom
   if (chosen.error !== undefined || chosen.status !== 200) {
     return ledger.fail(`select_database ${name} of ${who} was answered with ${chosen.status} ${chosen.text}`);
   }
-  await pause(load, 1_000 + ledger.lagMs());
+  await new Promise((resolve) => setTimeout(resolve, 1_000 + ledger.lagMs()));
   for (let each = 0; each < 3; each++) {
     const { query, row } = whereAmI();
     const isKnown = ledger.near("isolates", chosen.sentAt, Date.now()).length === 0;

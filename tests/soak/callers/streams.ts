@@ -16,13 +16,18 @@ export async function streamCaller(load: Load, username: string): Promise<void> 
     const id = crypto.randomUUID();
     const controller = new AbortController();
     const openedAt = Date.now();
+    const opened = Promise.withResolvers<void>();
     let isOpen = false;
-    const ends = readEnds(load, token, id, controller.signal, () => isOpen = true);
+    const ends = readEnds(load, token, id, controller.signal, () => {
+      isOpen = true;
+      opened.resolve();
+    });
     const logOut = async () => {
       const answer = await callTool(ledger, url, token, "logout", {});
       return answer !== undefined && !isFailed(ledger, answer);
     };
     const ended = ends.then(() => {}, () => {});
+    await Promise.race([ended, opened.promise]);
     await Promise.race([ended, pause(load, 3_000 + 12_000 * load.random())]);
     // its stream may have ended with its server
     while (!await logOut()) await pause(load, 300);
