@@ -3,19 +3,19 @@ import type { Config, DatabaseConfig, PipelineConfig } from "../../config/mod.ts
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import { createDatabase, type Database } from "../../postgres/database.ts";
+import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
-import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
+import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
-import { openPipelineProviders, type PipelineProviders } from "../providers/open_providers.ts";
+import { openPipelineProviders } from "../providers/open_providers.ts";
 import type { UsageLedger } from "../../llm/usage.ts";
 
 interface OpenPipelinesOptions {
@@ -37,14 +37,7 @@ interface OpenPipelinesOptions {
 }
 
 /** A pipeline with its parts, for serving it and for looking into it. */
-export interface OpenPipeline extends Pipeline {
-  readonly config: PipelineConfig;
-  readonly databaseOptions: DatabaseOptions;
-  readonly database: Database;
-  readonly tables: readonly SearchedTableSettings[];
-  readonly search: SearchSettings;
-  readonly providers: PipelineProviders;
-}
+export type OpenPipeline = Awaited<ReturnType<typeof openPipeline>>;
 
 /** All pipelines of one configuration, with connections of their own. */
 export interface OpenPipelines extends AsyncDisposable {
@@ -82,7 +75,7 @@ async function openPipeline(
   config: PipelineConfig,
   pools: ConnectionPools,
   options: OpenPipelinesOptions,
-): Promise<OpenPipeline> {
+) {
   const { config: { vendors, pass_file, traces }, guard, ledger, files } = options;
   const { metrics = createServerMetrics() } = options;
   const logger = options.logger.with({ pipeline: config.name });

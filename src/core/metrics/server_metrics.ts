@@ -24,35 +24,14 @@ const statementResults = [
   "unavailable",
   "overloaded",
 ] as const;
-type StatementResult = (typeof statementResults)[number];
 
 /** What one database's statements count. */
-export interface StatementMetrics {
-  /** Until there was a connection. */
-  readonly queue: Histogram;
-  /** From then on until the connection was given back. */
-  readonly postgresql: Histogram;
-  /** `own`: Postern's own statements, such as those that read the catalog or search a pipeline's tables. */
-  readonly ended: Readonly<Record<"caller" | "own", Readonly<Record<StatementResult, Counter>>>>;
-  /** Statements that PostgreSQL was asked to stop. */
-  readonly stopped: Counter;
-  readonly rows: Counter;
-  readonly rowBytes: Counter;
-}
+export type StatementMetrics = ReturnType<ServerMetrics["ofDatabase"]>;
 
 export type ProviderOperation = "complete" | "stream" | "embed" | "rerank";
 
 /** What one configured provider counts. */
-export interface ProviderMetrics {
-  /** Says that the provider does this: its errors that alerts wait for are 0 from now on, so that the first is a change. */
-  offers(operation: ProviderOperation): void;
-  /** @param result `ok`, `cancelled`, why there was no answer, or the kind of the error */
-  called(operation: ProviderOperation, result: string, ms: number): void;
-  readonly retries: Counter;
-  readonly tokens: Readonly<Record<(typeof tokenKinds)[number], Counter>>;
-  /** Asks for the state of its circuit from now on, until the whole is disposed of. */
-  watchCircuit(state: () => CircuitState): void;
-}
+export type ProviderMetrics = ReturnType<ServerMetrics["ofProvider"]>;
 
 /** What the time of a pipeline's questions goes to. */
 export type QueryStages = Readonly<Record<(typeof queryStages)[number], Histogram>>;
@@ -254,13 +233,17 @@ export function createServerMetrics() {
       seconds: made.toolSeconds.of(tool),
       counter: (result) => made.toolCalls.of(tool, result),
     })),
-    ofDatabase(server: ServedBy, database: string): StatementMetrics {
+    ofDatabase(server: ServedBy, database: string) {
       const ended = (origin: string) =>
         eachOf(statementResults, (result) => made.statements.of(server, database, origin, result));
       return {
+        /** Until there was a connection. */
         queue: stage(server, "queue", database),
+        /** From then on until the connection was given back. */
         postgresql: stage(server, "postgresql", database),
+        /** `own`: Postern's own statements, such as those that read the catalog or search a pipeline's tables. */
         ended: { caller: ended("caller"), own: ended("own") },
+        /** Statements that PostgreSQL was asked to stop. */
         stopped: made.stopped.of(server, database),
         rows: made.rows.of(server, database),
         rowBytes: made.rowBytes.of(server, database),
@@ -270,7 +253,7 @@ export function createServerMetrics() {
      * @param pipeline empty for the provider that answers requests in words
      * @param provider kind and model
      */
-    ofProvider(server: ServedBy, pipeline: string, provider: string): ProviderMetrics & Disposable {
+    ofProvider(server: ServedBy, pipeline: string, provider: string) {
       const labels = [server, pipeline, provider] as const;
       const watched = new DisposableStack();
       const called = countEnds((operation) => ({
@@ -279,16 +262,19 @@ export function createServerMetrics() {
       }));
       const waits = stage(server, "provider");
       return {
-        offers(operation) {
+        /** Says that the provider does this: its errors that alerts wait for are 0 from now on, so that the first is a change. */
+        offers(operation: ProviderOperation): void {
           for (const result of ["ok", "credentials"]) made.providerCalls.of(...labels, operation, result);
         },
-        called(operation, result, ms) {
+        /** @param result `ok`, `cancelled`, why there was no answer, or the kind of the error */
+        called(operation: ProviderOperation, result: string, ms: number): void {
           called(operation, result, ms);
           waits.observe(ms);
         },
         retries: made.providerRetries.of(...labels),
         tokens: eachOf(tokenKinds, (kind) => made.providerTokens.of(...labels, kind)),
-        watchCircuit(state) {
+        /** Asks for the state of its circuit from now on, until the whole is disposed of. */
+        watchCircuit(state: () => CircuitState): void {
           const samples = () =>
             circuitStates.map((name): Sample => ({
               labels: [...labels, name],

@@ -218,7 +218,7 @@ interface MessageBatch {
  * reply that there is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
  */
 /** What ends a batch, by the type of its last message: a query or a function call, Sync, Flush. */
-const endings: Readonly<Record<string, MessageBatch["endsWith"]>> = {
+const ends: Readonly<Record<string, MessageBatch["endsWith"]>> = {
   Q: "query",
   F: "query",
   S: "sync",
@@ -240,7 +240,7 @@ async function readBatch(inbox: PacketInbox): Promise<MessageBatch | undefined> 
     if (type === "Q" || type === "E") parts.push(bytes, noCopyData);
     else if ("FSHPBDC".includes(type)) parts.push(bytes);
     else if (!"dcf".includes(type)) throw new ProtocolError(`invalid frontend message type ${bytes[0]}`);
-    const endsWith = endings[type];
+    const endsWith = ends[type];
     if (endsWith !== undefined) return { bytes: encode(...parts), endsWith };
   }
 }
