@@ -1,5 +1,6 @@
+import type { CallerOptions } from "../postgres/read/caller_settings.ts";
 import { defined } from "../core/defined.ts";
-import type { Config, DatabaseConfig } from "../config/mod.ts";
+import type { Config, DatabaseConfig, RowSecurity } from "../config/mod.ts";
 import type { WaitBounds } from "../core/admission.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
@@ -98,16 +99,8 @@ async function openEmbedded(
 
 /** What tells row-level security who asks, of a database or a pipeline. */
 export function rowSecurityOf(
-  { role_from_user, role_from_claim, role_is_optional, allowed_roles, session_settings }:
-    & Pick<
-      DatabaseConfig,
-      "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
-    >
-    & { readonly role_is_optional?: boolean },
-): Pick<
-  DatabaseOptions,
-  "roleFromUser" | "roleFromClaim" | "isRoleOptional" | "allowedRoles" | "sessionSettings"
-> {
+  { role_from_user, role_from_claim, role_is_optional, allowed_roles, session_settings }: RowSecurity,
+): Omit<CallerOptions, "name"> {
   return {
     roleFromUser: role_from_user,
     ...defined({
@@ -120,7 +113,10 @@ export function rowSecurityOf(
 }
 
 /** What the adapter needs to know of a configured database. */
-export function databaseOptions(database: DatabaseConfig, passFile: string | undefined): DatabaseOptions {
+export function databaseOptions(
+  database: Omit<DatabaseConfig, "available_to_users" | "embedded"> & RowSecurity,
+  passFile: string | undefined,
+): DatabaseOptions {
   const { password, password_file: passwordFile, sslrootcert, sslcert, sslkey } = database;
   return {
     name: database.name,

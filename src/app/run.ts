@@ -191,13 +191,15 @@ function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable 
 }
 
 async function startRag(running: Running): Promise<RunningRagServer> {
-  const { config, demo, databases, files, audit, child, logger } = running;
+  const { config, demo, databases } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
   const identityRefused = running.metrics.refusals.of("rag_server", "identity");
   const server = await startRagServer({
-    ...(demo ? await demoPipelines(config, databases) : { config }),
+    ...running,
+    ...(demo && await demoPipelines(config, databases)),
+    version: running.serverInfo.version,
     ...(identity && {
       identity: {
         authentication: authenticationBy(identity, running, "rag_server"),
@@ -211,17 +213,6 @@ async function startRag(running: Running): Promise<RunningRagServer> {
       identityRefused.add();
       running.incidents.refused(peer, reason);
     },
-    audit,
-    sharesPort: child !== undefined,
-    readinessOfAll: child?.readinessOfAll("rag_server"),
-    files,
-    version: running.serverInfo.version,
-    metrics: running.metrics,
-    quotas: running.quotas,
-    state: running.state,
-    access: running.access,
-    tracer: running.tracer,
-    logger,
   });
   running.onConfig(server.prepare);
   if (demo) {

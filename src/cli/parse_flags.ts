@@ -1,50 +1,12 @@
 import { defined } from "../core/defined.ts";
-import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
+import type { FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
 
 /** The command line, understood. */
-export interface ParsedFlags extends ConfigFlags {
-  readonly operation: Operation;
-  readonly demo: boolean;
-  readonly rag: boolean;
-  readonly json: boolean;
-  /** `-remove-token`'s value: an id, or the beginning of a hash. */
-  readonly tokenId?: string;
-  /** `-revoke-client`'s value. */
-  readonly clientId?: string;
-  readonly tokenNote?: string;
-  readonly tokenDatabase?: string;
-  /** `never` or duration text that `parseDuration` reads. */
-  readonly tokenExpiry?: string;
-  /** Given with every operation on one user. */
-  readonly username?: string;
-  readonly password?: string;
-  readonly userNote?: string;
-  /** `-verify-audit`'s value. */
-  readonly auditFile?: string;
-  /** `-probe`'s value. */
-  readonly probeUrl?: string;
-  readonly role?: string;
-  /** The one that an operation on a pipeline is about. */
-  readonly pipeline?: string;
-  readonly queriesFile?: string;
-  readonly qrelsFile?: string;
-  /** A JSON object. */
-  readonly claims?: string;
-  /** File with a token for `-doctor`; `-` for standard input. */
-  readonly checkedTokenFile?: string;
-  /** Files and folders for `-ingest`, none for the pipeline's sources; further files for `-verify-audit`. */
-  readonly paths: readonly string[];
-  /** The name of a source of `-ingest`. */
-  readonly source?: string;
-  readonly isDryRun: boolean;
-  readonly isRemovalConfirmed: boolean;
-  /** Whether `-init` may replace files. */
-  readonly isOverwriteAllowed: boolean;
-}
+export type ParsedFlags = ReturnType<typeof parseFlags>;
 
 /** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
 export class UsageError extends Error {
@@ -67,7 +29,7 @@ const allFlags: ReadonlyMap<string, Flag> = new Map(
  *
  * @throws {UsageError} for an unknown flag, a missing value, flags that do not go together, anything that is no flag
  */
-export function parseFlags(args: readonly string[]): ParsedFlags {
+export function parseFlags(args: readonly string[]) {
   const { given, paths } = readArguments(args);
   const operation = chooseOperation(given);
   if (operation !== "help" && operation !== "version") checkTogether(given, operation);
@@ -83,27 +45,36 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     json: isOn("json"),
     ...defined({
       configPath: valueOf("check-config") ?? option("config"),
+      /** An id, or the beginning of a hash. */
       tokenId: valueOf("remove-token"),
       clientId: valueOf("revoke-client"),
       tokenNote: option("token-note"),
       tokenDatabase: option("token-database"),
+      /** `never` or duration text that `parseDuration` reads. */
       tokenExpiry: checkExpiry(option("token-expiry")),
+      /** Given with every operation on one user. */
       username: option("username"),
       password: option("password"),
       userNote: option("user-note"),
       auditFile: valueOf("verify-audit"),
       probeUrl: valueOf("probe"),
       role: valueOf("setup-role"),
+      /** The one that an operation on a pipeline is about. */
       pipeline: pipelineOperations.map(valueOf).find((text) => text !== undefined),
+      /** The name of a source of `-ingest`. */
       source: option("source"),
       queriesFile: option("queries"),
       qrelsFile: option("qrels"),
+      /** A JSON object. */
       claims: checkClaims(option("claims")),
+      /** File with a token for `-doctor`; `-` for standard input. */
       checkedTokenFile: option("check-token"),
     }),
     isDryRun: isOn("dry-run"),
     isRemovalConfirmed: isOn("confirm-removal"),
+    /** Whether `-init` may replace files. */
     isOverwriteAllowed: isOn("overwrite"),
+    /** Files and folders for `-ingest`, none for the pipeline's sources; further files for `-verify-audit`. */
     paths,
   };
 }

@@ -17,7 +17,7 @@ type ParsedDatabase = ParsedConfig["databases"][number];
 
 /** A database with its servers in one form: `hosts` holds `host` and `port` too, and is empty for an embedded one. */
 export type DatabaseConfig = Omit<ParsedDatabase, "host" | "port" | "hosts"> & {
-  hosts: { host: string; port: number }[];
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
 };
 
 /**

@@ -5,7 +5,12 @@ export type { Fault } from "./fault.ts";
 export { ConfigError, faultText } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
 export { loadConfig, processEnvironment } from "./load_config.ts";
-export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
+export type {
+  CompletionSettings,
+  PipelineConfig,
+  ProviderSettings,
+  RowSecurity,
+} from "./pipeline_settings.ts";
 export { defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";

@@ -45,7 +45,7 @@ export interface CompletionSettings extends ProviderSettings<CompletionKind> {
 }
 
 /** What tells row-level security who asks. */
-type RowSecurity =
+export type RowSecurity =
   & Pick<
     ParsedConfig["databases"][number],
     "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"

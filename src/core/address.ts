@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
+import { AppError } from "./app_error.ts";
 
 /**
  * The one text of an IPv4 or IPv6 address: dotted decimals for IPv4, IPv4-mapped IPv6 too (RFC 4291, section 2.5.5.2), and
@@ -51,6 +52,14 @@ export function parseAddressBlock(text: string): AddressBlock | undefined {
   // of an IPv4-mapped block what is left of IPv4; a wider one is of IPv6
   if (isMapped && bits < mappedBits) return { base: ipaddr.IPv6.parse(address), bits };
   return { base: ipaddr.parse(base), bits: isMapped ? bits - mappedBits : bits };
+}
+
+/** The same. @throws {AppError} `invalid` for a text that is no block */
+export function requireAddressBlock(text: string): AddressBlock {
+  const block = parseAddressBlock(text);
+  if (block !== undefined) return block;
+  const reason = "expected an address or CIDR such as 10.0.0.0/8";
+  throw new AppError("invalid", `Cannot read the address block ${JSON.stringify(text)}: ${reason}`);
 }
 
 /** Whether a canonical address is in one of several blocks; one of IPv6, `::/0` included, holds none of IPv4. */

@@ -4,25 +4,7 @@ import type { RouteBindings } from "./listener.ts";
 import { countBody } from "./reply_end.ts";
 
 /** One line for each request, once its reply is complete as far as this process goes. */
-export interface AccessLog {
-  /**
-   * Takes note of a reply.
-   *
-   * @param route as the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place
-   * @param startedAt by `performance.now()`
-   * @param ms until there was a reply
-   * @returns the reply to send
-   */
-  answered(
-    response: Response,
-    bindings: RouteBindings,
-    route: string,
-    startedAt: number,
-    ms: number,
-  ): Response;
-  /** Takes note of a request that ends without a reply of the routes, after so many milliseconds. */
-  failed(bindings: RouteBindings, route: string, ms: number): void;
-}
+export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /** HTTP's own methods (RFC 9110, section 9; RFC 5789). Any other may be a text of a caller's making, and long. */
 export const methods: ReadonlySet<string> = new Set([
@@ -42,7 +24,7 @@ export const methods: ReadonlySet<string> = new Set([
  * credential files or fixed lists, but for a request's id and an issuer's subject, which were looked at when they were taken
  * and have at most 128 and 255 characters.
  */
-export function createAccessLog(format: LoggerOptions["format"], output: LogOutput): AccessLog {
+export function createAccessLog(format: LoggerOptions["format"], output: LogOutput) {
   const timeAndMessage = createLineStart(format);
   // there are few of both
   const methodFields = new Map([...methods, "other"].map((name) => [name, logField(format, "method", name)]));
@@ -79,7 +61,15 @@ export function createAccessLog(format: LoggerOptions["format"], output: LogOutp
   }
 
   return {
-    answered(response, bindings, route, startedAt, ms) {
+    /**
+     * Takes note of a reply.
+     *
+     * @param route as the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place
+     * @param startedAt by `performance.now()`
+     * @param ms until there was a reply
+     * @returns the reply to send
+     */
+    answered(response: Response, bindings: RouteBindings, route: string, startedAt: number, ms: number) {
       const length = response.headers.get("content-length");
       if (length === null && response.body !== null) {
         const ended = (status: number, bytes: number | undefined) =>
@@ -89,7 +79,9 @@ export function createAccessLog(format: LoggerOptions["format"], output: LogOutp
       write(bindings, route, ms, response.status, Number(length ?? 0));
       return response;
     },
-    failed: (bindings, route, ms) => write(bindings, route, ms, 500, undefined),
+    /** Takes note of a request that ends without a reply of the routes, after so many milliseconds. */
+    failed: (bindings: RouteBindings, route: string, ms: number) =>
+      write(bindings, route, ms, 500, undefined),
   };
 }
 

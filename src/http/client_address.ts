@@ -1,5 +1,9 @@
-import { AppError } from "../core/app_error.ts";
-import { canonicalIpAddress, canonicalIpv6Address, isInBlocks, parseAddressBlock } from "../core/address.ts";
+import {
+  canonicalIpAddress,
+  canonicalIpv6Address,
+  isInBlocks,
+  requireAddressBlock,
+} from "../core/address.ts";
 import type { ClientHeader } from "./client_header_kinds.ts";
 
 export interface ClientAddressOptions {
@@ -22,12 +26,7 @@ export type ClientAddress = (peer: string, headers: Headers) => string;
  */
 export function createClientAddress(options: ClientAddressOptions): ClientAddress {
   const { header } = options;
-  const trusted = options.trustedProxies.map((text) => {
-    const block = parseAddressBlock(text);
-    if (block !== undefined) return block;
-    const reason = "expected an address or CIDR such as 10.0.0.0/8";
-    throw new AppError("invalid", `Cannot read the address block ${JSON.stringify(text)}: ${reason}`);
-  });
+  const trusted = options.trustedProxies.map(requireAddressBlock);
   return (peer, headers) => {
     const peerAddress = canonicalIpAddress(peer);
     if (peerAddress === undefined) return peer;

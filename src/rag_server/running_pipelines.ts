@@ -165,6 +165,18 @@ function admitQueries(
       }
     }
 
+    async function within<Asked extends Parameters<typeof begin>[0], T>(
+      asked: Asked,
+      work: (asked: Asked) => Promise<T>,
+    ): Promise<T> {
+      const leave = await begin(asked);
+      try {
+        return await work(asked);
+      } finally {
+        leave();
+      }
+    }
+
     /** @throws {AppError} `quota_exceeded` */
     function counted(query: PipelineQuery): PipelineQuery {
       const { caller } = query;
@@ -176,32 +188,9 @@ function admitQueries(
     return {
       ...pipeline,
       checkCaller,
-      async answer(asked) {
-        const query = counted(asked);
-        const leave = await begin(query);
-        try {
-          return await pipeline.answer(query);
-        } finally {
-          leave();
-        }
-      },
-      async findDocuments(asked) {
-        const query = counted(asked);
-        const leave = await begin(query);
-        try {
-          return await pipeline.findDocuments(query);
-        } finally {
-          leave();
-        }
-      },
-      async readDocument(key, caller) {
-        const leave = await begin(caller);
-        try {
-          return await pipeline.readDocument(key, caller);
-        } finally {
-          leave();
-        }
-      },
+      answer: async (asked) => await within(counted(asked), (query) => pipeline.answer(query)),
+      findDocuments: async (asked) => await within(counted(asked), (query) => pipeline.findDocuments(query)),
+      readDocument: (key, caller) => within(caller, () => pipeline.readDocument(key, caller)),
       async *stream(asked) {
         const query = counted(asked);
         const leave = await begin(query);

@@ -35,8 +35,7 @@ export function tokenCheck(settings: TokenCheckSettings, token: string): Check {
       if (!(thrown instanceof AppError)) throw thrown;
     }
     if (principal?.kind === "issuer") return accepted(principal, settings);
-    const { message, remedy } = refused(refusal ?? "malformed", saidBy(token), settings);
-    return [error(message, remedy.split("\n").map((line) => `-- ${line}`).join("\n"))];
+    return [refused(refusal ?? "malformed", saidBy(token), settings)];
   });
 }
 
@@ -61,104 +60,94 @@ function refused(
   refusal: TokenRefusal | "unavailable",
   { isJwt, header, claims }: Said,
   { issuer, audience, algorithms, types }: TokenCheckSettings,
-): { readonly message: string; readonly remedy: string } {
+): CheckResult {
   const text = (value: unknown) => value === undefined ? "nothing" : JSON.stringify(value);
   const time = (seconds: unknown) =>
     typeof seconds === "number" ? new Date(seconds * 1_000).toISOString() : text(seconds);
   switch (refusal) {
     case "malformed":
       return isJwt
-        ? {
-          message: "It is longer than 16,384 characters, or damaged: no JSON, a name twice, `crit`",
-          remedy: "Copy the whole access token again; let the provider put fewer groups into it",
-        }
-        : {
-          message: "It is no JWT, and introspection is not set",
-          remedy:
-            "Copy the access token, not the refresh token; let the provider write JWTs as access tokens, or\n" +
+        ? told(
+          "It is longer than 16,384 characters, or damaged: no JSON, a name twice, `crit`",
+          "Copy the whole access token again; let the provider put fewer groups into it",
+        )
+        : told(
+          "It is no JWT, and introspection is not set",
+          "Copy the access token, not the refresh token; let the provider write JWTs as access tokens, or\n" +
             "set introspection of identity_provider",
-        };
+        );
     case "type":
       return claims["cnf"] !== undefined
-        ? {
-          message: "It is bound to a key (`cnf`), which Postern does not ask for",
-          remedy: "Switch DPoP or mTLS off for the client",
-        }
+        ? told(
+          "It is bound to a key (`cnf`), which Postern does not ask for",
+          "Switch DPoP or mTLS off for the client",
+        )
         : types.includes("JWT")
-        ? {
-          message: `Its type is ${
-            text(header.typ)
-          }, or it has a claim that only ID tokens and logout tokens have`,
-          remedy: "Send the access token, not the ID token",
-        }
-        : {
-          message: `Its type (typ in the header) is ${text(header.typ)}; expected "at+jwt"`,
-          remedy:
-            'Keycloak: in the client, tab Advanced, switch on Use "at+jwt" as access token header type\n' +
+        ? told(
+          `Its type is ${text(header.typ)}, or it has a claim that only ID tokens and logout tokens have`,
+          "Send the access token, not the ID token",
+        )
+        : told(
+          `Its type (typ in the header) is ${text(header.typ)}; expected "at+jwt"`,
+          'Keycloak: in the client, tab Advanced, switch on Use "at+jwt" as access token header type\n' +
             "Auth0: in the API, choose the token profile RFC 9068\n" +
             "Entra ID, Okta: set token_types: [at+jwt, JWT]",
-        };
+        );
     case "algorithm":
-      return {
-        message: `It is signed with ${text(header.alg)}; expected ${algorithms.join(", ")}`,
-        remedy:
-          "Choose one of these for access tokens at the provider (Keycloak: the client, tab Advanced,\n" +
+      return told(
+        `It is signed with ${text(header.alg)}; expected ${algorithms.join(", ")}`,
+        "Choose one of these for access tokens at the provider (Keycloak: the client, tab Advanced,\n" +
           "Access token signature algorithm)",
-      };
+      );
     case "issuer":
-      return {
-        message: `Its iss is ${text(claims["iss"])}; expected ${text(issuer)}`,
-        remedy: `If that is your provider, write it as issuer, to the letter: a slash at the end counts`,
-      };
+      return told(
+        `Its iss is ${text(claims["iss"])}; expected ${text(issuer)}`,
+        `If that is your provider, write it as issuer, to the letter: a slash at the end counts`,
+      );
     case "key":
     case "signature":
-      return {
-        message: `None of the issuer's keys signed it (kid ${text(header.kid)})`,
-        remedy:
-          "Get a new token: the provider may have changed its keys; compare jwks_uri with the provider's",
-      };
+      return told(
+        `None of the issuer's keys signed it (kid ${text(header.kid)})`,
+        "Get a new token: the provider may have changed its keys; compare jwks_uri with the provider's",
+      );
     case "audience":
       if (claims["aud"] === undefined && claims["sub"] === undefined) {
-        return {
-          message: "It has neither aud nor sub",
-          remedy:
-            "Keycloak: in the client, tab Advanced, switch off Always use lightweight access token; or switch on\n" +
+        return told(
+          "It has neither aud nor sub",
+          "Keycloak: in the client, tab Advanced, switch off Always use lightweight access token; or switch on\n" +
             "Add to lightweight access token in the mappers of sub, audience and groups",
-        };
+        );
       }
-      return {
-        message: `Its aud is ${text(claims["aud"])}; expected ${text(audience)} to be in it`,
-        remedy: "Keycloak: add an Audience mapper with Included Custom Audience and Add to access token\n" +
+      return told(
+        `Its aud is ${text(claims["aud"])}; expected ${text(audience)} to be in it`,
+        "Keycloak: add an Audience mapper with Included Custom Audience and Add to access token\n" +
           "Auth0, Okta: the client must ask for the API that has this name\n" +
           "Or write the name that the provider gives as audience, unless it is a client's ID",
-      };
+      );
     case "expired":
-      return {
-        message: `It ended at ${time(claims["exp"])}`,
-        remedy: "Get a new token, and check both clocks",
-      };
+      return told(`It ended at ${time(claims["exp"])}`, "Get a new token, and check both clocks");
     case "not_yet_valid":
-      return { message: `It begins at ${time(claims["nbf"])}`, remedy: "Check the clocks of both machines" };
+      return told(`It begins at ${time(claims["nbf"])}`, "Check the clocks of both machines");
     case "claims":
-      return {
-        message: `Its sub is ${text(claims["sub"])} and its exp ${
-          text(claims["exp"])
-        }; expected a text and a number`,
-        remedy: "Keycloak: give the client the scope basic, as Default",
-      };
+      return told(
+        `Its sub is ${text(claims["sub"])} and its exp ${text(claims["exp"])}; expected a text and a number`,
+        "Keycloak: give the client the scope basic, as Default",
+      );
     case "inactive":
-      return {
-        message: "The issuer calls it inactive",
-        remedy: "Get a new token; if that is inactive too, check which client introspection.client_id is",
-      };
+      return told(
+        "The issuer calls it inactive",
+        "Get a new token; if that is inactive too, check which client introspection.client_id is",
+      );
     case "account":
-      return { message: "The account of its name is disabled", remedy: "Enable it with -enable-user" };
+      return told("The account of its name is disabled", "Enable it with -enable-user");
     case "unavailable":
-      return {
-        message: "The issuer could not be asked",
-        remedy: "Run -doctor without -check-token, which says why",
-      };
+      return told("The issuer could not be asked", "Run -doctor without -check-token, which says why");
   }
+}
+
+/** @param remedy text for the reader, in lines */
+function told(message: string, remedy: string): CheckResult {
+  return error(message, remedy.split("\n").map((line) => `-- ${line}`).join("\n"));
 }
 
 /** What it gives its caller, and what one may have expected it to give. */

@@ -9,16 +9,8 @@ import {
   createRerankProvider,
 } from "../../llm/create_provider.ts";
 import { longestDelayBeforeFallbackMs, withFallback } from "../../llm/fallback.ts";
-import {
-  type CompletionProvider,
-  type EmbeddingProvider,
-  type OnUsage,
-  providerName,
-  type ProviderOptions,
-  type RerankProvider,
-} from "../../llm/provider.ts";
+import { type CompletionProvider, type EmbeddingProvider, type OnUsage, providerName, type ProviderOptions } from "../../llm/provider.ts";
 import { requireText } from "../../llm/read_completion.ts";
-import type { PipelineUsage } from "../../rag_server/pipeline.ts";
 import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
 import { openProviderKey } from "./provider_key.ts";
 import {
@@ -124,13 +116,7 @@ export function openEmbedding(
 }
 
 /** A pipeline's providers, each behind its breaker and counted. Disposing of them ends the watch of their keys' files. */
-export interface PipelineProviders extends Completions, AsyncDisposable {
-  readonly embedding: EmbeddingProvider;
-  readonly rerank?: RerankProvider | undefined;
-  readonly usage: PipelineUsage;
-  /** Named by the configuration. */
-  readonly keyFiles: readonly string[];
-}
+export type PipelineProviders = Awaited<ReturnType<typeof openPipelineProviders>>;
 
 /** @param ledger counts tokens, and outlives a reload */
 export async function openPipelineProviders(
@@ -139,7 +125,7 @@ export async function openPipelineProviders(
     readonly vendors: Config["vendors"];
     readonly ledger: UsageLedger;
   },
-): Promise<PipelineProviders> {
+) {
   await using opening = new AsyncDisposableStack();
   const { name } = config;
   const settings = pipelineProviders(config, vendors);
@@ -160,6 +146,7 @@ export async function openPipelineProviders(
     completion: requireText(opened.completion, options.logger),
     rerank,
     usage,
+    /** Named by the configuration. */
     keyFiles: keyFilesOf([
       settings.embedding,
       ...settings.completions,

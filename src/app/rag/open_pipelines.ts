@@ -1,21 +1,21 @@
 import { defined } from "../../core/defined.ts";
-import type { Config, PipelineConfig } from "../../config/mod.ts";
+import type { Config, DatabaseConfig, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import { createDatabase, type Database } from "../../postgres/database.ts";
+import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
-import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
+import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
-import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
+import { databaseOptions, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
-import { openPipelineProviders, type PipelineProviders } from "../providers/open_providers.ts";
+import { openPipelineProviders } from "../providers/open_providers.ts";
 import type { UsageLedger } from "../../llm/usage.ts";
 
 interface OpenPipelinesOptions {
@@ -37,14 +37,7 @@ interface OpenPipelinesOptions {
 }
 
 /** A pipeline with its parts, for serving it and for looking into it. */
-export interface OpenPipeline extends Pipeline {
-  readonly config: PipelineConfig;
-  readonly databaseOptions: DatabaseOptions;
-  readonly database: Database;
-  readonly tables: readonly SearchedTableSettings[];
-  readonly search: SearchSettings;
-  readonly providers: PipelineProviders;
-}
+export type OpenPipeline = Awaited<ReturnType<typeof openPipeline>>;
 
 /** All pipelines of one configuration, with connections of their own. */
 export interface OpenPipelines extends AsyncDisposable {
@@ -82,7 +75,7 @@ async function openPipeline(
   config: PipelineConfig,
   pools: ConnectionPools,
   options: OpenPipelinesOptions,
-): Promise<OpenPipeline> {
+) {
   const { config: { vendors, pass_file, traces }, guard, ledger, files } = options;
   const { metrics = createServerMetrics() } = options;
   const logger = options.logger.with({ pipeline: config.name });
@@ -166,31 +159,23 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
   };
 }
 
+/** What a pipeline's database has where the configuration says nothing else. */
+const byDefault = {
+  user: "postgres",
+  sslmode: "prefer",
+  target_session_attrs: "any",
+  pool_max_conn_idle_time: 30 * 60_000,
+  pooler: "none",
+  connect_timeout: 10_000,
+  statement_timeout: 30_000,
+  max_rows: 1_000,
+  max_bytes: 1_048_576,
+  allowed_functions: [],
+} satisfies Partial<DatabaseConfig>;
+
 /** What the adapter needs to know of a pipeline's database. */
-function pipelineDatabaseOptions(
-  pipeline: PipelineConfig,
-  passFile: string | undefined,
-): DatabaseOptions {
-  const { name, database } = pipeline;
-  const { password, password_file: passwordFile, sslrootcert: root, sslcert: cert, sslkey: key } = database;
-  return {
-    name,
-    hosts: database.hosts,
-    database: database.database,
-    user: database.user ?? "postgres",
-    ...defined({ password, passwordFile, passFile }),
-    sslMode: database.sslmode ?? "prefer",
-    ...defined({ sslRootCertFile: root, sslCertFile: cert, sslKeyFile: key }),
-    targetSessionAttrs: database.target_session_attrs ?? "any",
-    ...defined({ maxReplicaLagMs: database.max_replica_lag }),
-    poolMaxConns: database.pool_max_conns,
-    poolMaxConnIdleTimeMs: 30 * 60_000,
-    pooler: database.pooler ?? "none",
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: 30_000,
-    maxRows: 1_000,
-    maxBytes: 1_048_576,
-    allowedFunctions: [],
-    ...rowSecurityOf(pipeline),
-  };
+function pipelineDatabaseOptions(pipeline: PipelineConfig, passFile: string | undefined): DatabaseOptions {
+  const { hosts, database, pool_max_conns } = pipeline.database;
+  const own = { ...defined(pipeline.database), hosts, database, pool_max_conns };
+  return databaseOptions({ ...byDefault, ...pipeline, ...own }, passFile);
 }

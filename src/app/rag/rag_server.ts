@@ -1,17 +1,11 @@
+import type { Running } from "../shared_parts.ts";
 import { defined } from "../../core/defined.ts";
-import type { AuditTrail } from "../../audit/audit_trail.ts";
 import { createCalls } from "../../calls/calls.ts";
 import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
-import type { FileWatch } from "../../core/files/watch_files.ts";
-import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
-import type { State } from "../../state/state.ts";
-import type { Quotas } from "../../core/quotas/quotas.ts";
-import type { Tracer } from "../../core/tracing.ts";
-import type { AccessLog } from "../../http/access_log.ts";
 import { createClientAddress } from "../../http/client_address.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
 import { createHostCheck } from "../../http/host_and_origin.ts";
@@ -31,8 +25,7 @@ import { type HttpServer, serveHttp } from "../serve_http.ts";
 import { servePipelines } from "./serve_pipelines.ts";
 import { opennessWarning } from "../checks/configuration_checks.ts";
 
-interface RagServerOptions {
-  readonly config: Config;
+interface RagServerOptions extends Pick<Running, "config" | "files" | "logger">, Partial<RagParts> {
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
   /** Optional: none where the server asks nobody who is calling. */
@@ -51,25 +44,10 @@ interface RagServerOptions {
   };
   /** Told of each request whose headers do not tell who asks. */
   readonly onIdentityRefused?: RagRoutesOptions["onIdentityRefused"];
-  readonly audit?: AuditTrail | undefined;
-  /** As startListener() takes it. */
-  readonly sharesPort?: boolean;
-  /** Optional: none where the process serves alone. */
-  readonly readinessOfAll?: RagRoutesOptions["readinessOfAll"];
-  readonly files: FileWatch;
   readonly version: string;
-  /** Optional; omit to disable counting. */
-  readonly metrics?: ServerMetrics;
-  /** Optional; omit to disable counting. */
-  readonly quotas?: Quotas | undefined;
-  /** Optional: what servers share, which readiness waits for. */
-  readonly state?: State | undefined;
-  /** Told of each request. Optional: none where nobody wants to know. */
-  readonly access?: AccessLog | undefined;
-  /** Optional; omit to disable tracing. */
-  readonly tracer?: Tracer | undefined;
-  readonly logger: Logger;
 }
+
+type RagParts = Pick<Running, "audit" | "child" | "metrics" | "quotas" | "state" | "access" | "tracer">;
 
 export interface RunningRagServer extends HttpServer {
   readonly pipelines: RunningPipelines;
@@ -83,12 +61,9 @@ export interface RunningRagServer extends HttpServer {
 export async function startRagServer(
   options: RagServerOptions,
 ): Promise<RunningRagServer> {
-  const { config, files, metrics = createServerMetrics(), logger } = options;
+  const { config, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
-  const { databaseOptions, quotas } = options;
-  const served = opening.use(
-    await servePipelines({ config, databaseOptions, files, metrics, quotas, logger }),
-  );
+  const served = opening.use(await servePipelines({ ...options, metrics }));
   const { running } = served;
   const server = opening.use(await serve(running, { ...options, metrics }));
   const openness = opennessWarning(config);
@@ -134,37 +109,21 @@ function forwardedFrom(identity: Config["identity"]): ForwardedIdentityOptions {
 /** Serves pipelines over HTTP or HTTPS. */
 async function serve(
   pipelines: RunningPipelines,
-  {
-    config: { server, identity: claims },
-    identity,
-    onIdentityRefused,
-    audit,
-    sharesPort = false,
-    readinessOfAll,
-    version,
-    files,
-    metrics,
-    quotas,
-    state,
-    access,
-    tracer,
-    logger,
-  }:
-    & RagServerOptions
-    & {
-      metrics: ServerMetrics;
-    },
+  options: RagServerOptions & { readonly metrics: ServerMetrics },
 ) {
-  const calls = createCalls({ quotas, audit, metrics });
+  const { config: { server, identity: claims }, identity, audit, child, state } = options;
+  const calls = createCalls({ quotas: options.quotas, audit, metrics: options.metrics });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   identity?.onEnded(calls.underWay.endPrincipal);
   const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
   const serving = await serveHttp({
+    ...options,
     settings: server,
     section: "server",
-    sharesPort,
+    sharesPort: child !== undefined,
     served: createRagRoutes({
+      ...options,
       authentication: identity?.authentication,
       forwardedIdentity: claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined,
       issuers: {
@@ -173,7 +132,7 @@ async function serve(
           { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
       },
       pipelines,
-      readinessOfAll,
+      readinessOfAll: child?.readinessOfAll("rag_server"),
       calls,
       generations: () =>
         state?.isShared
@@ -184,9 +143,6 @@ async function serve(
       isWaiting: () => state?.isShared === true && !state.hasAnswered(),
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,
-      version,
-      quotas,
-      onIdentityRefused,
       onLogout: audit && (({ session, address, requestId }) =>
         audit.record({
           event: "logout",
@@ -196,7 +152,6 @@ async function serve(
           address,
           request: requestId,
         })),
-      logger,
     }),
     checksOf,
     authentication: identity?.authentication,
@@ -207,11 +162,6 @@ async function serve(
       identityProvider: provider,
     }),
     endCalls: calls.underWay.endAll,
-    files,
-    metrics,
-    access,
-    tracer,
-    logger,
   });
   return {
     url: serving.url,

@@ -25,31 +25,21 @@ export async function runToolServer(
   running: Running,
   ragServer: RunningRagServer | undefined,
 ): Promise<void> {
-  const { config, demo, databases, files, metrics, quotas, tracer, audit, incidents, logger } = running;
+  const { config, demo, databases, quotas, logger } = running;
   const identity = config.http.enabled
     ? await openIdentity(running, config.http.auth, resourceOf(config, "tool_server"))
     : undefined;
   await using completion = demo || !config.llm.enabled
     ? undefined
-    : await (await import("../providers/open_providers.ts")).openCompletion({
-      config,
-      files,
-      metrics,
-      logger,
-    });
+    : await (await import("../providers/open_providers.ts")).openCompletion(running);
   const history = createHistory(running.state, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   await using embedding = config.embedding === undefined
     ? undefined
-    : (await import("../providers/open_providers.ts")).openEmbedding({
-      config,
-      files,
-      metrics,
-      quotas,
-      logger,
-    });
+    : (await import("../providers/open_providers.ts")).openEmbedding(running);
   await using toolServer = await createToolServer({
+    ...running,
     databases: databases.list,
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
@@ -64,14 +54,7 @@ export async function runToolServer(
     listsDefined: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession: async (id) => await identity?.endSession(id),
-    state: running.state,
-    audit,
-    onIncident: incidents.called,
-    serverInfo: running.serverInfo,
-    metrics,
-    quotas,
-    tracer,
-    logger,
+    onIncident: running.incidents.called,
   });
   // where the state does not answer yet, they come when it does
   await running.state.catchUp().catch(() => {});
@@ -129,7 +112,7 @@ function warnedDatabases(
 
 /** The pipelines of a tool server that stands alone. */
 async function openLatePipelines(running: Running): Promise<LatePipelines | undefined> {
-  const { config, demo, databases, files, metrics, quotas, logger } = running;
+  const { config, demo, databases, logger } = running;
   if (!demo && config.pipelines.length === 0) {
     running.onConfig(({ pipelines }) => {
       if (pipelines.length > 0) logger.warn("Restart the server to offer tools for the first pipelines");
@@ -138,8 +121,7 @@ async function openLatePipelines(running: Running): Promise<LatePipelines | unde
     return undefined;
   }
   const { createLatePipelines } = await import("../rag/late_pipelines.ts");
-  const settings = demo ? await demoPipelines(config, databases) : { config };
-  return createLatePipelines({ ...settings, files, metrics, quotas, logger });
+  return createLatePipelines({ ...running, ...(demo && await demoPipelines(config, databases)) });
 }
 
 /** Which tools and documents there are for a caller follows from the pipelines. */
@@ -194,26 +176,17 @@ interface Serving extends Running {
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const { config: { http }, identity, toolServer, state, files, metrics, access, tracer, child, logger } =
-    serving;
+  const { config: { http }, identity, child } = serving;
   const { serveToolServer } = await import("./serve_tool_server.ts");
   // before it listens: without a listener, a signal that comes right then ends the process at once
   const stopped = untilStopped(child?.stopped);
   await using server = await serveToolServer({
+    ...serving,
     http,
-    sharesPort: child !== undefined,
-    readinessOfAll: child?.readinessOfAll("tool_server"),
-    toolServer,
-    state,
-    files,
     authorizationServer: identity?.oauth?.server,
     identityProvider: identity?.issuer,
     resource: resourceOf(serving.config, "tool_server"),
     authentication: identity && authenticationBy(identity, serving, "tool_server"),
-    metrics,
-    access,
-    tracer,
-    logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
   // the RAG server answers before this one is started
@@ -222,25 +195,19 @@ async function runHttp(serving: Serving): Promise<void> {
 }
 
 async function runDemo(serving: Serving): Promise<void> {
-  const { config, toolServer, print, state, files, metrics, access, tracer, logger } = serving;
+  const { config, print } = serving;
   const { address, auth } = config.http;
   const { serveToolServer } = await import("./serve_tool_server.ts");
   const { demoGreeting } = await import("../../demo/demo_greeting.ts");
   const { token, authenticator } = await authenticatorOfOneToken();
   const stopped = untilStopped();
   await using server = await serveToolServer({
+    ...serving,
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
-    toolServer,
-    state,
-    files,
     authentication: auth.enabled
       ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }
       : undefined,
-    metrics,
-    access,
-    tracer,
-    logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
   serving.onServing();

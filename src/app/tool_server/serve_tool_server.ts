@@ -1,12 +1,8 @@
+import type { Running } from "../shared_parts.ts";
 import { defined } from "../../core/defined.ts";
 import type { Config } from "../../config/mod.ts";
 import { isLoopback } from "../../core/address.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
-import type { FileWatch } from "../../core/files/watch_files.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import type { Tracer } from "../../core/tracing.ts";
-import type { AccessLog } from "../../http/access_log.ts";
 import { createClientAddress } from "../../http/client_address.ts";
 import { pathOf } from "../../http/count_requests.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
@@ -20,15 +16,11 @@ import { createEndpoint } from "../../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../../tool_server/mcp/streamable_http.ts";
 import { createReadiness, type ReadinessOptions } from "../../tool_server/readiness.ts";
 import { type HttpServer, serveHttp } from "../serve_http.ts";
-import type { State } from "../../state/state.ts";
 import type { ToolServer } from "./tool_server.ts";
 
-interface ServeToolServerOptions {
+interface ServeToolServerOptions
+  extends Pick<Running, "child" | "state" | "files" | "metrics" | "access" | "tracer" | "logger"> {
   readonly http: Config["http"];
-  /** As startListener() takes it. */
-  readonly sharesPort?: boolean;
-  /** Optional: none where the process serves alone. */
-  readonly readinessOfAll?: ReadinessOptions["readinessOfAll"];
   readonly toolServer: ToolServer;
   readonly authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
@@ -37,12 +29,6 @@ interface ServeToolServerOptions {
   readonly identityProvider?: ReadinessOptions["identityProvider"];
   /** Optional: what its tokens for this server are for. */
   readonly resource?: string | undefined;
-  readonly state: State;
-  readonly files: FileWatch;
-  readonly metrics: ServerMetrics;
-  readonly access: AccessLog | undefined;
-  readonly tracer: Tracer | undefined;
-  readonly logger: Logger;
 }
 
 /**
@@ -52,8 +38,8 @@ interface ServeToolServerOptions {
 export async function serveToolServer(
   options: ServeToolServerOptions,
 ): Promise<HttpServer & { reload(http: Config["http"]): void }> {
-  const { http, toolServer, authentication, authorizationServer, state, metrics, tracer, logger } = options;
-  const streamableHttp = createStreamableHttp({ ...toolServer, tracer, logger });
+  const { http, toolServer, authentication, authorizationServer, child, state, metrics, logger } = options;
+  const streamableHttp = createStreamableHttp({ ...toolServer, logger });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const endpoint = createEndpoint({
     serverInfo: toolServer.serverInfo,
@@ -66,7 +52,7 @@ export async function serveToolServer(
       providers: toolServer.providers,
       identityProvider: options.identityProvider,
       state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
-      readinessOfAll: options.readinessOfAll,
+      readinessOfAll: child?.readinessOfAll("tool_server"),
     }),
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,
@@ -76,6 +62,7 @@ export async function serveToolServer(
     ...options,
     settings: http,
     section: "http",
+    sharesPort: child !== undefined,
     served: authorizationServer === undefined ? endpoint : withLogins(endpoint, authorizationServer),
     checksOf: (settings) => checksOf(settings, { authentication, authorizationServer }),
     protectedResource: authorizationServer === undefined && identityProvider === undefined

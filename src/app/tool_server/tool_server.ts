@@ -1,17 +1,13 @@
-import type { AuditTrail } from "../../audit/audit_trail.ts";
+import type { Running } from "../shared_parts.ts";
 import { type CallsOptions, createCalls } from "../../calls/calls.ts";
 import type { WaitBounds } from "../../core/admission.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { Quotas } from "../../core/quotas/quotas.ts";
-import type { Tracer } from "../../core/tracing.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import { createLateCheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { type Changes, createChanges } from "../../tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../tool_server/definitions/offered_definitions.ts";
-import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../tool_server/prompts/prompt_registry.ts";
 import { historyOwner } from "../../tool_server/questions/history.ts";
@@ -43,7 +39,6 @@ import { watchPools } from "../telemetry/watch_pools.ts";
 import { toolsOffByDefault } from "../../tool_server/builtin_kinds.ts";
 import { listDatabases, selectDatabase } from "../../tool_server/tools/databases/database_tools.ts";
 import { forget, logout, usage } from "../../tool_server/tools/caller_tools.ts";
-import type { State } from "../../state/state.ts";
 import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
 import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
 import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
@@ -56,7 +51,8 @@ import {
   setupSemanticSearch,
 } from "../../tool_server/prompts/builtin_prompts.ts";
 
-interface ToolServerOptions {
+interface ToolServerOptions
+  extends Pick<Running, "state" | "audit" | "serverInfo" | "metrics" | "quotas" | "tracer" | "logger"> {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   readonly waitBounds: WaitBounds;
@@ -74,17 +70,7 @@ interface ToolServerOptions {
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
   readonly endSession: (id: string) => Promise<void>;
-  /** Keeps which databases callers chose, and their tasks. */
-  readonly state: State;
-  readonly audit: AuditTrail | undefined;
   readonly onIncident: CallsOptions["onIncident"];
-  readonly serverInfo: ServerInfo;
-  readonly metrics: ServerMetrics;
-  /** Optional; omit to disable counting. */
-  readonly quotas?: Quotas | undefined;
-  /** Optional; omit to disable tracing. */
-  readonly tracer?: Tracer | undefined;
-  readonly logger: Logger;
 }
 
 export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
@@ -129,7 +115,7 @@ export async function createToolServer(options: ToolServerOptions) {
     view,
     replaceTools: (tools) => registry.replaceDefined(tools),
   });
-  const calls = createCalls({ quotas, audit: options.audit, metrics, state, onIncident: options.onIncident });
+  const calls = createCalls(options);
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
@@ -158,11 +144,7 @@ export async function createToolServer(options: ToolServerOptions) {
         ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
         view,
         hasVerified: options.hasDefinitions,
-        verified: createVerifiedAnswers({
-          knowledge,
-          history: words?.history,
-          now: Date.now,
-        }),
+        verified: createVerifiedAnswers({ knowledge, history: words?.history, now: Date.now }),
       }),
       getSchemaInfo({
         directory,
@@ -180,7 +162,7 @@ export async function createToolServer(options: ToolServerOptions) {
       ...care,
       ...documents?.tools ?? [],
       findTools({ usableTools: (principal) => registry.usableTools(principal) }),
-      ...(quotas === undefined ? [] : [usage({ quotas })]),
+      usage({ quotas }),
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
     listsDefined: options.listsDefined,

@@ -38,15 +38,15 @@ interface IngestRun {
 /** The metrics of a run; of no run, their names. */
 export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
   const gauge = (name: string, help: string, value: (run: IngestRun) => number) => {
-    const { family, collect } = createGauges({ name, help, labels: ["pipeline"] });
+    const { family, collect } = createGauges(name, help, ["pipeline"]);
     if (run !== undefined) collect(() => [{ labels: [run.pipeline], value: value(run) }]);
     return family;
   };
-  const files = createGauges({
-    name: "postern_ingest_files",
-    help: "Files of the last run, by what was done with them.",
-    labels: ["pipeline", "result"],
-  });
+  const files = createGauges(
+    "postern_ingest_files",
+    "Files of the last run, by what was done with them.",
+    ["pipeline", "result"],
+  );
   if (run !== undefined) {
     files.collect(() =>
       Object.entries(run.files).map(([result, value]) => ({ labels: [run.pipeline, result], value }))
@@ -61,9 +61,7 @@ export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
     gauge(
       "postern_ingest_success",
       "1 if the last run did all that it was to do, else 0.",
-      ({ hasSucceeded }) => {
-        return hasSucceeded ? 1 : 0;
-      },
+      ({ hasSucceeded }) => hasSucceeded ? 1 : 0,
     ),
     gauge("postern_ingest_run_seconds", "How long the last run took.", ({ seconds }) => seconds),
     files.family,
@@ -71,9 +69,7 @@ export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
     gauge(
       "postern_ingest_tokens",
       "Tokens that the last run used, as the provider counts them.",
-      ({ tokens }) => {
-        return tokens;
-      },
+      ({ tokens }) => tokens,
     ),
   ];
 }

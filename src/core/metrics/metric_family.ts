@@ -1,4 +1,4 @@
-import { createHistogram, type Histogram, type HistogramReading } from "./histogram.ts";
+import { createHistogram, type HistogramReading } from "./histogram.ts";
 
 /** A number that only grows. */
 export interface Counter {
@@ -30,27 +30,20 @@ export type MetricFamily =
     | { readonly type: "histogram"; read(): readonly Sample<HistogramReading>[] }
   );
 
-/** Children of a family, each made when it is first asked for. Who counts asks once and keeps it: to ask costs a lookup. */
-interface Children<Child> {
-  of(...labels: readonly string[]): Child;
-}
-
-export function createCounters(described: Described): Children<Counter> & { readonly family: MetricFamily } {
+/** @param name, help and labels as `MetricFamily` has them */
+export function createCounters(name: string, help: string, labels: readonly string[] = []) {
   const { of, all } = createChildren(createCounter);
-  return {
-    of,
-    family: { ...described, type: "counter", read: () => all((counter) => counter.read()) },
-  };
+  const read = () => all((counter) => counter.read());
+  const family: MetricFamily = { name, help, labels, type: "counter", read };
+  return { of, family };
 }
 
-export function createHistograms(
-  described: Described,
-): Children<Histogram> & { readonly family: MetricFamily } {
+/** As createCounters(). */
+export function createHistograms(name: string, help: string, labels: readonly string[] = []) {
   const { of, all } = createChildren(createHistogram);
-  return {
-    of,
-    family: { ...described, type: "histogram", read: () => all((histogram) => histogram.read()) },
-  };
+  const read = () => all((histogram) => histogram.read());
+  const family: MetricFamily = { name, help, labels, type: "histogram", read };
+  return { of, family };
 }
 
 /** Values that their owners tell when they are asked. */
@@ -59,11 +52,15 @@ interface Gauges {
   collect(read: () => Iterable<Sample>): () => void;
 }
 
-/** @param described.type `counter` for what only grows all the same */
+/** As createCounters(). @param kind.type `counter` for what only grows all the same */
 export function createGauges(
-  { type = "gauge", ...described }: Described & { readonly type?: "counter" | "gauge" },
+  name: string,
+  help: string,
+  labels: readonly string[] = [],
+  kind: Pick<Described, "ofSeveral"> & { readonly type?: "counter" | "gauge" } = {},
 ): Gauges & { readonly family: MetricFamily } {
   const owners = new Set<() => Iterable<Sample>>();
+  const read = () => added([...owners].flatMap((read) => [...read()]));
   return {
     collect(read) {
       // the same function may be given twice
@@ -71,7 +68,7 @@ export function createGauges(
       owners.add(owner);
       return () => void owners.delete(owner);
     },
-    family: { ...described, type, read: () => added([...owners].flatMap((read) => [...read()])) },
+    family: { name, help, labels, type: "gauge", ...kind, read },
   };
 }
 
@@ -86,6 +83,7 @@ function createCounter() {
   };
 }
 
+/** Children of a family, each made when it is first asked for. Who counts asks once and keeps it: to ask costs a lookup. */
 function createChildren<Child>(create: () => Child) {
   const children = new Map<string, { readonly labels: readonly string[]; readonly child: Child }>();
   return {

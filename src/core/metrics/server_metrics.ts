@@ -15,46 +15,29 @@ export type ServedBy = "tool_server" | "rag_server";
 type Stage = "identity" | "guard" | "queue" | "postgresql" | "provider" | "reply";
 
 /** How a statement ended: with rows, or as an error of that kind. */
-type StatementResult =
-  | "rows"
-  | "refused"
-  | "failed"
-  | "timeout"
-  | "cancelled"
-  | "unavailable"
-  | "overloaded";
+const statementResults = [
+  "rows",
+  "refused",
+  "failed",
+  "timeout",
+  "cancelled",
+  "unavailable",
+  "overloaded",
+] as const;
 
 /** What one database's statements count. */
-export interface StatementMetrics {
-  /** Until there was a connection. */
-  readonly queue: Histogram;
-  /** From then on until the connection was given back. */
-  readonly postgresql: Histogram;
-  /** `own`: Postern's own statements, such as those that read the catalog or search a pipeline's tables. */
-  readonly ended: Readonly<Record<"caller" | "own", Readonly<Record<StatementResult, Counter>>>>;
-  /** Statements that PostgreSQL was asked to stop. */
-  readonly stopped: Counter;
-  readonly rows: Counter;
-  readonly rowBytes: Counter;
-}
+export type StatementMetrics = ReturnType<ServerMetrics["ofDatabase"]>;
 
 export type ProviderOperation = "complete" | "stream" | "embed" | "rerank";
 
 /** What one configured provider counts. */
-export interface ProviderMetrics {
-  /** Says that the provider does this: its errors that alerts wait for are 0 from now on, so that the first is a change. */
-  offers(operation: ProviderOperation): void;
-  /** @param result `ok`, `cancelled`, why there was no answer, or the kind of the error */
-  called(operation: ProviderOperation, result: string, ms: number): void;
-  readonly retries: Counter;
-  readonly tokens: Readonly<Record<"prompt" | "completion" | "cache_creation" | "cache_read", Counter>>;
-  /** Asks for the state of its circuit from now on, until the whole is disposed of. */
-  watchCircuit(state: () => CircuitState): void;
-}
+export type ProviderMetrics = ReturnType<ServerMetrics["ofProvider"]>;
 
 /** What the time of a pipeline's questions goes to. */
-export type QueryStages = Readonly<Record<"embedding" | "search" | "rerank" | "answer", Histogram>>;
+export type QueryStages = Readonly<Record<(typeof queryStages)[number], Histogram>>;
 
+const tokenKinds = ["prompt", "completion", "cache_creation", "cache_read"] as const;
+const queryStages = ["embedding", "search", "rerank", "answer"] as const;
 const circuitStates = ["closed", "open", "half_open"] as const;
 export type CircuitState = typeof circuitStates[number];
 
@@ -66,216 +49,178 @@ export type ServerMetrics = ReturnType<typeof createServerMetrics>;
  */
 export function createServerMetrics() {
   const made = {
-    requests: createCounters({
-      name: "postern_http_requests_total",
-      help: "HTTP requests, by route and status.",
-      labels: ["server", "route", "code"],
-    }),
-    requestSeconds: createHistograms({
-      name: "postern_http_request_seconds",
-      help: "Time until a reply began, by route.",
-      labels: ["server", "route"],
-    }),
-    refusals: createCounters({
-      name: "postern_refusals_total",
-      help:
-        "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
-      labels: ["server", "reason"],
-    }),
-    quotaRefusals: createCounters({
-      name: "postern_quota_refusals_total",
-      help: "Calls and statements that were refused because their caller had used up a limit, by the limit.",
-      labels: ["limit"],
-    }),
-    toolCalls: createCounters({
-      name: "postern_tool_calls_total",
-      help: "Calls of tools, by how they ended; an unknown tool is one without a name.",
-      labels: ["tool", "outcome"],
-    }),
-    toolSeconds: createHistograms({
-      name: "postern_tool_call_seconds",
-      help: "Time that calls of a tool took.",
-      labels: ["tool"],
-    }),
-    stages: createHistograms({
-      name: "postern_stage_seconds",
-      help: "Time that requests spent in each stage; queue and postgresql by database.",
-      labels: ["server", "stage", "database"],
-    }),
-    statements: createCounters({
-      name: "postern_statements_total",
-      help: "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
-      labels: ["server", "database", "origin", "outcome"],
-    }),
-    stopped: createCounters({
-      name: "postern_statements_stopped_total",
-      help: "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
-      labels: ["server", "database"],
-    }),
-    rows: createCounters({
-      name: "postern_rows_total",
-      help: "Rows that statements returned.",
-      labels: ["server", "database"],
-    }),
-    rowBytes: createCounters({
-      name: "postern_row_bytes_total",
-      help: "Bytes of these rows, as PostgreSQL sent them.",
-      labels: ["server", "database"],
-    }),
-    connections: createGauges({
-      name: "postern_database_connections",
-      help: "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
-      labels: ["server", "database", "state"],
-    }),
-    connectionsMax: createGauges({
-      name: "postern_database_connections_max",
-      help: "Most connections to all databases together.",
-      labels: ["server"],
-    }),
-    waiting: createGauges({
-      name: "postern_database_waiting_requests",
-      help: "Requests that wait for a connection.",
-      labels: ["server", "database"],
-    }),
-    hostLag: createGauges({
-      name: "postern_database_host_lag_seconds",
-      help: "How far a host is behind where callers are spread over standbys, by its role.",
-      labels: ["server", "database", "host", "role"],
-    }),
-    logins: createCounters({
-      name: "postern_logins_total",
-      help: "Logins, by how they ended.",
-      labels: ["outcome"],
-    }),
-    lockouts: createCounters({
-      name: "postern_lockouts_total",
-      help: "Accounts that were locked after failed logins.",
-      labels: [],
-    }),
-    issuerRefusals: createCounters({
-      name: "postern_issuer_token_refusals_total",
-      help: "Tokens that an issuer might have written and that were refused, by the reason.",
-      labels: ["reason"],
-    }),
-    issuerRequests: createCounters({
-      name: "postern_issuer_requests_total",
-      help: "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
-      labels: ["what", "outcome"],
-    }),
-    sessions: createGauges({
-      name: "postern_sessions",
-      help: "Sessions of users who are logged in.",
-      labels: [],
+    requests: createCounters("postern_http_requests_total", "HTTP requests, by route and status.", [
+      "server",
+      "route",
+      "code",
+    ]),
+    requestSeconds: createHistograms("postern_http_request_seconds", "Time until a reply began, by route.", [
+      "server",
+      "route",
+    ]),
+    refusals: createCounters(
+      "postern_refusals_total",
+      "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
+      ["server", "reason"],
+    ),
+    quotaRefusals: createCounters(
+      "postern_quota_refusals_total",
+      "Calls and statements that were refused because their caller had used up a limit, by the limit.",
+      ["limit"],
+    ),
+    toolCalls: createCounters(
+      "postern_tool_calls_total",
+      "Calls of tools, by how they ended; an unknown tool is one without a name.",
+      ["tool", "outcome"],
+    ),
+    toolSeconds: createHistograms("postern_tool_call_seconds", "Time that calls of a tool took.", ["tool"]),
+    stages: createHistograms(
+      "postern_stage_seconds",
+      "Time that requests spent in each stage; queue and postgresql by database.",
+      ["server", "stage", "database"],
+    ),
+    statements: createCounters(
+      "postern_statements_total",
+      "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
+      ["server", "database", "origin", "outcome"],
+    ),
+    stopped: createCounters(
+      "postern_statements_stopped_total",
+      "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
+      ["server", "database"],
+    ),
+    rows: createCounters("postern_rows_total", "Rows that statements returned.", ["server", "database"]),
+    rowBytes: createCounters("postern_row_bytes_total", "Bytes of these rows, as PostgreSQL sent them.", [
+      "server",
+      "database",
+    ]),
+    connections: createGauges(
+      "postern_database_connections",
+      "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
+      ["server", "database", "state"],
+    ),
+    connectionsMax: createGauges(
+      "postern_database_connections_max",
+      "Most connections to all databases together.",
+      ["server"],
+    ),
+    waiting: createGauges("postern_database_waiting_requests", "Requests that wait for a connection.", [
+      "server",
+      "database",
+    ]),
+    hostLag: createGauges(
+      "postern_database_host_lag_seconds",
+      "How far a host is behind where callers are spread over standbys, by its role.",
+      ["server", "database", "host", "role"],
+    ),
+    logins: createCounters("postern_logins_total", "Logins, by how they ended.", ["outcome"]),
+    lockouts: createCounters("postern_lockouts_total", "Accounts that were locked after failed logins."),
+    issuerRefusals: createCounters(
+      "postern_issuer_token_refusals_total",
+      "Tokens that an issuer might have written and that were refused, by the reason.",
+      ["reason"],
+    ),
+    issuerRequests: createCounters(
+      "postern_issuer_requests_total",
+      "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
+      ["what", "outcome"],
+    ),
+    sessions: createGauges("postern_sessions", "Sessions of users who are logged in.", [], {
       ofSeveral: "largest",
     }),
-    oauthEvents: createCounters({
-      name: "postern_oauth_events_total",
-      help:
-        "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
+    oauthEvents: createCounters(
+      "postern_oauth_events_total",
+      "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
         "refused requests for tokens, and codes or refresh tokens that were used twice.",
-      labels: ["event"],
-    }),
-    oauthGrants: createGauges({
-      name: "postern_oauth_grants",
-      help: "Grants that the built-in authorization server gave and that have not ended.",
-      labels: [],
-      ofSeveral: "largest",
-    }),
-    auditLines: createGauges({
-      name: "postern_audit_lines_total",
-      help: "Lines of the audit trail: written, or lost where no more could wait for its file.",
-      labels: ["outcome"],
-      type: "counter",
-    }),
-    auditWaiting: createGauges({
-      name: "postern_audit_waiting_lines",
-      help: "Lines that wait for the audit trail's file: more than some while it cannot be written.",
-      labels: [],
-    }),
-    reloads: createCounters({
-      name: "postern_reloads_total",
-      help: "Reloads of files while the server ran, by what was read and whether it could be used.",
-      labels: ["what", "outcome"],
-    }),
-    providerCalls: createCounters({
-      name: "postern_provider_calls_total",
-      help:
-        "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
-      labels: ["server", "pipeline", "provider", "operation", "outcome"],
-    }),
-    providerSeconds: createHistograms({
-      name: "postern_provider_call_seconds",
-      help: "Time that calls of providers took, with their retries; of a stream until its end.",
-      labels: ["server", "pipeline", "provider", "operation"],
-    }),
-    providerRetries: createCounters({
-      name: "postern_provider_retries_total",
-      help: "Further attempts of calls of providers.",
-      labels: ["server", "pipeline", "provider"],
-    }),
-    providerTokens: createCounters({
-      name: "postern_provider_tokens_total",
-      help: "Tokens, as providers count them; prompt includes those of the cached parts.",
-      labels: ["server", "pipeline", "provider", "kind"],
-    }),
-    circuits: createGauges({
-      name: "postern_provider_circuits",
-      help:
-        "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
-      labels: ["server", "pipeline", "provider", "state"],
-    }),
-    queries: createCounters({
-      name: "postern_queries_total",
-      help: "Questions to pipelines, by how they ended.",
-      labels: ["pipeline", "outcome"],
-    }),
-    querySeconds: createHistograms({
-      name: "postern_query_seconds",
-      help: "Time until the end of an answer.",
-      labels: ["pipeline"],
-    }),
-    queryStages: createHistograms({
-      name: "postern_query_stage_seconds",
-      help: "Time that questions spent in each stage of their answer.",
-      labels: ["pipeline", "stage"],
-    }),
-    loopDelay: createHistograms({
-      name: "postern_event_loop_delay_seconds",
-      help: "How late the event loop was, looked at several times a second.",
-      labels: [],
-    }),
-    memory: createGauges({
-      name: "postern_heap_bytes",
-      help: "Memory of the JavaScript heap on the main thread.",
-      labels: ["kind", "process"],
-    }),
-    residentMemory: createGauges({
-      name: "process_resident_memory_bytes",
-      help: "Memory that the process holds.",
-      labels: ["process"],
-    }),
-    cpu: createGauges({
-      name: "process_cpu_seconds_total",
-      help: "CPU time of the process on all of its threads.",
-      labels: ["process"],
-      type: "counter",
-    }),
-    startTime: createGauges({
-      name: "process_start_time_seconds",
-      help: "When the process started, in seconds since 1970.",
-      labels: [],
-    }),
-    generations: createGauges({
-      name: "postern_generation_info",
-      help: "1, with what tells the settings and credential files that the server runs with from others.",
-      labels: ["of", "generation"],
-      ofSeveral: "largest",
-    }),
-    buildInfo: createGauges({
-      name: "postern_build_info",
-      help: "1, with what the program was built from.",
-      labels: ["version", "deno", "v8"],
-    }),
+      ["event"],
+    ),
+    oauthGrants: createGauges(
+      "postern_oauth_grants",
+      "Grants that the built-in authorization server gave and that have not ended.",
+      [],
+      { ofSeveral: "largest" },
+    ),
+    auditLines: createGauges(
+      "postern_audit_lines_total",
+      "Lines of the audit trail: written, or lost where no more could wait for its file.",
+      ["outcome"],
+      { type: "counter" },
+    ),
+    auditWaiting: createGauges(
+      "postern_audit_waiting_lines",
+      "Lines that wait for the audit trail's file: more than some while it cannot be written.",
+    ),
+    reloads: createCounters(
+      "postern_reloads_total",
+      "Reloads of files while the server ran, by what was read and whether it could be used.",
+      ["what", "outcome"],
+    ),
+    providerCalls: createCounters(
+      "postern_provider_calls_total",
+      "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
+      ["server", "pipeline", "provider", "operation", "outcome"],
+    ),
+    providerSeconds: createHistograms(
+      "postern_provider_call_seconds",
+      "Time that calls of providers took, with their retries; of a stream until its end.",
+      ["server", "pipeline", "provider", "operation"],
+    ),
+    providerRetries: createCounters(
+      "postern_provider_retries_total",
+      "Further attempts of calls of providers.",
+      ["server", "pipeline", "provider"],
+    ),
+    providerTokens: createCounters(
+      "postern_provider_tokens_total",
+      "Tokens, as providers count them; prompt includes those of the cached parts.",
+      ["server", "pipeline", "provider", "kind"],
+    ),
+    circuits: createGauges(
+      "postern_provider_circuits",
+      "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
+      ["server", "pipeline", "provider", "state"],
+    ),
+    queries: createCounters("postern_queries_total", "Questions to pipelines, by how they ended.", [
+      "pipeline",
+      "outcome",
+    ]),
+    querySeconds: createHistograms("postern_query_seconds", "Time until the end of an answer.", ["pipeline"]),
+    queryStages: createHistograms(
+      "postern_query_stage_seconds",
+      "Time that questions spent in each stage of their answer.",
+      ["pipeline", "stage"],
+    ),
+    loopDelay: createHistograms(
+      "postern_event_loop_delay_seconds",
+      "How late the event loop was, looked at several times a second.",
+    ),
+    memory: createGauges("postern_heap_bytes", "Memory of the JavaScript heap on the main thread.", [
+      "kind",
+      "process",
+    ]),
+    residentMemory: createGauges("process_resident_memory_bytes", "Memory that the process holds.", [
+      "process",
+    ]),
+    cpu: createGauges("process_cpu_seconds_total", "CPU time of the process on all of its threads.", [
+      "process",
+    ], { type: "counter" }),
+    startTime: createGauges("process_start_time_seconds", "When the process started, in seconds since 1970."),
+    generations: createGauges(
+      "postern_generation_info",
+      "1, with what tells the settings and credential files that the server runs with from others.",
+      ["of", "generation"],
+      { ofSeveral: "largest" },
+    ),
+    stateReachable: createGauges(
+      "postern_state_reachable",
+      "Whether the state that several servers share answers: 1 or 0; none where a server is alone.",
+      [],
+    ),
+    buildInfo: createGauges("postern_build_info", "1, with what the program was built from.", [
+      "version",
+      "deno",
+      "v8",
+    ]),
   };
   // a series that begins with 1 shows no change: an alert would not hear of the first that failed
   for (const what of ["configuration", "tokens", "users", "certificate"]) {
@@ -299,23 +244,17 @@ export function createServerMetrics() {
       seconds: made.toolSeconds.of(tool),
       counter: (result) => made.toolCalls.of(tool, result),
     })),
-    ofDatabase(server: ServedBy, database: string): StatementMetrics {
-      const ended = (origin: string) => {
-        const result = (name: StatementResult) => made.statements.of(server, database, origin, name);
-        return {
-          rows: result("rows"),
-          refused: result("refused"),
-          failed: result("failed"),
-          timeout: result("timeout"),
-          cancelled: result("cancelled"),
-          unavailable: result("unavailable"),
-          overloaded: result("overloaded"),
-        };
-      };
+    ofDatabase(server: ServedBy, database: string) {
+      const ended = (origin: string) =>
+        eachOf(statementResults, (result) => made.statements.of(server, database, origin, result));
       return {
+        /** Until there was a connection. */
         queue: stage(server, "queue", database),
+        /** From then on until the connection was given back. */
         postgresql: stage(server, "postgresql", database),
+        /** `own`: Postern's own statements, such as those that read the catalog or search a pipeline's tables. */
         ended: { caller: ended("caller"), own: ended("own") },
+        /** Statements that PostgreSQL was asked to stop. */
         stopped: made.stopped.of(server, database),
         rows: made.rows.of(server, database),
         rowBytes: made.rowBytes.of(server, database),
@@ -325,31 +264,28 @@ export function createServerMetrics() {
      * @param pipeline empty for the provider that answers requests in words
      * @param provider kind and model
      */
-    ofProvider(server: ServedBy, pipeline: string, provider: string): ProviderMetrics & Disposable {
+    ofProvider(server: ServedBy, pipeline: string, provider: string) {
       const labels = [server, pipeline, provider] as const;
       const watched = new DisposableStack();
-      const tokens = (kind: string) => made.providerTokens.of(...labels, kind);
       const called = countEnds((operation) => ({
         seconds: made.providerSeconds.of(...labels, operation),
         counter: (result) => made.providerCalls.of(...labels, operation, result),
       }));
       const waits = stage(server, "provider");
       return {
-        offers(operation) {
+        /** Says that the provider does this: its errors that alerts wait for are 0 from now on, so that the first is a change. */
+        offers(operation: ProviderOperation): void {
           for (const result of ["ok", "credentials"]) made.providerCalls.of(...labels, operation, result);
         },
-        called(operation, result, ms) {
+        /** @param result `ok`, `cancelled`, why there was no answer, or the kind of the error */
+        called(operation: ProviderOperation, result: string, ms: number): void {
           called(operation, result, ms);
           waits.observe(ms);
         },
         retries: made.providerRetries.of(...labels),
-        tokens: {
-          prompt: tokens("prompt"),
-          completion: tokens("completion"),
-          cache_creation: tokens("cache_creation"),
-          cache_read: tokens("cache_read"),
-        },
-        watchCircuit(state) {
+        tokens: eachOf(tokenKinds, (kind) => made.providerTokens.of(...labels, kind)),
+        /** Asks for the state of its circuit from now on, until the whole is disposed of. */
+        watchCircuit(state: () => CircuitState): void {
           const samples = () =>
             circuitStates.map((name): Sample => ({
               labels: [...labels, name],
@@ -365,16 +301,16 @@ export function createServerMetrics() {
       seconds: made.querySeconds.of(pipeline),
       counter: (result) => made.queries.of(pipeline, result),
     })),
-    ofQueryStages(pipeline: string): QueryStages {
-      const stage = (name: string) => made.queryStages.of(pipeline, name);
-      return {
-        embedding: stage("embedding"),
-        search: stage("search"),
-        rerank: stage("rerank"),
-        answer: stage("answer"),
-      };
-    },
+    ofQueryStages: (pipeline: string): QueryStages =>
+      eachOf(queryStages, (stage) => made.queryStages.of(pipeline, stage)),
   };
+}
+
+function eachOf<Name extends string, T>(
+  names: readonly Name[],
+  make: (name: Name) => T,
+): Readonly<Record<Name, T>> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>;
 }
 
 /** Counts what has ended, by what it was and how it ended, without making a text for each: two lookups. */

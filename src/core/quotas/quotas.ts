@@ -21,42 +21,7 @@ type SharedLimit = Pick<LimitUsage, "limit" | "maximum" | "resets_at">;
  * How much callers may use. All that a caller does over both servers counts together, and a caller is a `callerKey`. What is
  * known after the fact (rows, bytes, tokens) is counted then: whoever is below a limit may go beyond it by what is under way.
  */
-export interface Quotas extends Disposable {
-  /** Whether anybody has a limit; where not, nothing need be asked. */
-  readonly isOn: boolean;
-  /**
-   * A call begins; resolves with what ends it. It waits, in the order of the admission, where its caller has as many under
-   * way as are allowed at once.
-   *
-   * @throws {AppError} `quota_exceeded`, also where too many wait or the wait would be too long; the signal's reason where
-   * it aborts meanwhile
-   */
-  begin(principal: Principal, signal: AbortSignal): Promise<() => void>;
-  /**
-   * A caller's statement begins.
-   * @throws {AppError} `quota_exceeded`
-   */
-  beginStatement(principal: Principal): void;
-  /** What a statement returned. */
-  read(principal: Principal, rows: number, bytes: number): void;
-  /**
-   * A provider is about to be asked for a caller.
-   * @throws {AppError} `quota_exceeded`
-   */
-  beforeProvider(principal: Principal): void;
-  /** What a provider counted. */
-  usedTokens(principal: Principal, tokens: number): void;
-  /** A caller's own limits, and what is used of them. */
-  usage(principal: Principal): LimitUsage[];
-  /** The limits of all callers together. */
-  shared(): SharedLimit[];
-  /** Other rules from now on; what was used still counts. */
-  replace(rules: LimitRules): void;
-  /** Calls at once of those callers whose number is limited, and of all callers together. */
-  underWay(): Readonly<Record<string, number>>;
-  /** From now on, so many calls run at other processes; they take places here too. */
-  setElsewhere(calls: ReadonlyMap<string, number>): void;
-}
+export type Quotas = ReturnType<typeof createQuotas>;
 
 interface QuotasOptions {
   readonly rules: LimitRules;
@@ -75,7 +40,7 @@ const everyone = "all";
 /** Windows that are over cost nothing but memory. */
 const clearEveryMs = 60_000;
 
-export function createQuotas(options: QuotasOptions): Quotas {
+export function createQuotas(options: QuotasOptions) {
   const { now, onRefused = () => {}, waitBounds = noWaitBounds } = options;
   const counts = options.counts ?? createUsageCounts(now);
   let { rules } = options;
@@ -154,10 +119,18 @@ export function createQuotas(options: QuotasOptions): Quotas {
   }
 
   return {
-    get isOn() {
+    /** Whether anybody has a limit; where not, nothing need be asked. */
+    get isOn(): boolean {
       return isOn;
     },
-    async begin(principal, signal) {
+    /**
+     * A call begins; resolves with what ends it. It waits, in the order of the admission, where its caller has as many under
+     * way as are allowed at once.
+     *
+     * @throws {AppError} `quota_exceeded`, also where too many wait or the wait would be too long; the signal's reason where
+     * it aborts meanwhile
+     */
+    async begin(principal: Principal, signal: AbortSignal): Promise<() => void> {
       if (!isOn) return () => {};
       clearEnded();
       const caller = callerKey(principal);
@@ -179,25 +152,36 @@ export function createQuotas(options: QuotasOptions): Quotas {
         throw atOnceError(error, caller, limits.calls_at_once);
       }
     },
-    beginStatement(principal) {
+    /**
+     * A caller's statement begins.
+     * @throws {AppError} `quota_exceeded`
+     */
+    beginStatement(principal: Principal): void {
       forCaller(principal, (caller, limits) => {
         check(caller, limits, ["statements_per_minute", "rows_per_day", "bytes_per_day"]);
         add(caller, limits, "statements_per_minute", 1);
       });
     },
-    read(principal, rows, bytes) {
+    /** What a statement returned. */
+    read(principal: Principal, rows: number, bytes: number): void {
       forCaller(principal, (caller, limits) => {
         add(caller, limits, "rows_per_day", rows);
         add(caller, limits, "bytes_per_day", bytes);
       });
     },
-    beforeProvider(principal) {
+    /**
+     * A provider is about to be asked for a caller.
+     * @throws {AppError} `quota_exceeded`
+     */
+    beforeProvider(principal: Principal): void {
       forCaller(principal, (caller, limits) => check(caller, limits, ["provider_tokens_per_day"]));
     },
-    usedTokens(principal, tokens) {
+    /** What a provider counted. */
+    usedTokens(principal: Principal, tokens: number): void {
       forCaller(principal, (caller, limits) => add(caller, limits, "provider_tokens_per_day", tokens));
     },
-    usage(principal) {
+    /** A caller's own limits, and what is used of them. */
+    usage(principal: Principal): LimitUsage[] {
       const caller = callerKey(principal);
       const limits = ownLimits(principal);
       return limitNames.flatMap((limit): LimitUsage[] => {
@@ -210,18 +194,21 @@ export function createQuotas(options: QuotasOptions): Quotas {
         return [{ limit, maximum, used, remaining, ...endOf(limit) }];
       });
     },
+    /** The limits of all callers together. */
     shared: () =>
       limitNames.flatMap((limit): SharedLimit[] => {
         const maximum = rules.all?.[limit];
         return maximum === undefined ? [] : [{ limit, maximum, ...endOf(limit) }];
       }),
-    replace(next) {
+    /** Other rules from now on; what was used still counts. */
+    replace(next: LimitRules): void {
       rules = next;
       isOn = haveLimits(next);
       known = new WeakMap();
       gate.letIn();
     },
-    underWay() {
+    /** Calls at once of those callers whose number is limited, and of all callers together. */
+    underWay(): Readonly<Record<string, number>> {
       const calls: Record<string, number> = {};
       let ofAll = 0;
       for (const caller of atOnce.keys()) {
@@ -230,7 +217,8 @@ export function createQuotas(options: QuotasOptions): Quotas {
       }
       return rules.all?.calls_at_once === undefined ? calls : { ...calls, [everyone]: ofAll };
     },
-    setElsewhere(calls) {
+    /** From now on, so many calls run at other processes; they take places here too. */
+    setElsewhere(calls: ReadonlyMap<string, number>): void {
       elsewhere = calls;
       gate.letIn();
     },

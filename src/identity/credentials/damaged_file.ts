@@ -50,22 +50,15 @@ export function refuseDamage<T>(
   const [record, found] = last === undefined ? [] : [before.records.get(last.id), kept.get(last.id)];
   if (last === undefined || record === undefined || found === undefined) return;
   const missing = restrictions(record).find((name) => !last.fields.has(name));
+  const told = (what: string) => damage(file, last.line, `the last entry, ${quoted(last.id)}, ${what}`);
   if (missing !== undefined) {
-    throw damage(
-      file,
-      last.line,
-      `the last entry, ${
-        quoted(last.id)
-      }, has lost its ${missing}, so the file may be cut off; restore the field, or give it another value (null for none)`,
+    throw told(
+      `has lost its ${missing}, so the file may be cut off; restore the field, or give it another value (null for none)`,
     );
   }
   if (/[\n}\]]\s*$/.test(file.text) || JSON.stringify(found) === JSON.stringify(record)) return;
-  throw damage(
-    file,
-    last.line,
-    `the last entry, ${
-      quoted(last.id)
-    }, has changed and its last line has no line break, so the file may be cut off; add the line break`,
+  throw told(
+    "has changed and its last line has no line break, so the file may be cut off; add the line break",
   );
 }
 

@@ -126,29 +126,30 @@ function isOpenai({ baseUrl }: ProviderOptions): boolean {
 }
 
 function readAnswer(json: unknown): CompletionDelta {
-  const { error, choices, usage } = readChat(json);
-  if (error) throw errorWithinReply(error.message, error.code, error.type);
-  const choice = choices?.[0];
-  return {
-    text: textOf(choice?.message),
-    usage: usage ? readUsage(usage) : {},
-    ...readFinish(choice?.finish_reason),
-  };
+  const reply = readChat(json);
+  return deltaOf(reply, reply.choices?.[0]?.message);
 }
 
 function readDelta(json: unknown): CompletionDelta {
-  const { error, choices, usage } = readChunk(json);
+  const chunk = readChunk(json);
+  return deltaOf(chunk, chunk.choices?.[0]?.delta);
+}
+
+function deltaOf(
+  { error, choices, usage }: ReturnType<typeof readChat> | ReturnType<typeof readChunk>,
+  message: WireMessage,
+): CompletionDelta {
   if (error) throw errorWithinReply(error.message, error.code, error.type);
-  const choice = choices?.[0];
   return {
-    text: textOf(choice?.delta),
+    text: textOf(message),
     usage: usage ? readUsage(usage) : {},
-    ...readFinish(choice?.finish_reason),
+    ...readFinish(choices?.[0]?.finish_reason),
   };
 }
 
-/** The text of a message: no thoughts, and a refusal in words only where nothing else is said. */
-function textOf(message: z.infer<typeof wireMessage> | null | undefined): string {
+type WireMessage = z.infer<typeof wireMessage> | null | undefined;
+
+function textOf(message: WireMessage): string {
   const { content, refusal } = message ?? {};
   const text = typeof content === "string"
     ? content

@@ -217,6 +217,14 @@ interface MessageBatch {
  * At the end of its input PGlite assumes that the client has died, and exits. A COPY … FROM STDIN therefore gets the
  * reply that there is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
  */
+/** What ends a batch, by the type of its last message: a query or a function call, Sync, Flush. */
+const ends: Readonly<Record<string, MessageBatch["endsWith"]>> = {
+  Q: "query",
+  F: "query",
+  S: "sync",
+  H: "flush",
+};
+
 const noCopyData = message("f", "the embedded database does not accept data from the client");
 
 /** The next batch; undefined where the client ended the session or is gone. @throws ProtocolError */
@@ -224,35 +232,16 @@ async function readBatch(inbox: PacketInbox): Promise<MessageBatch | undefined> 
   const parts: Uint8Array[] = [];
   for (;;) {
     const next = await inbox.readMessage();
-    switch (next?.type) {
-      case undefined:
-      case "X":
-        inbox.end();
-        return undefined;
-      case "Q":
-        return { bytes: encode(...parts, next.bytes, noCopyData), endsWith: "query" };
-      case "F":
-        return { bytes: encode(...parts, next.bytes), endsWith: "query" };
-      case "S":
-        return { bytes: encode(...parts, next.bytes), endsWith: "sync" };
-      case "H":
-        return { bytes: encode(...parts, next.bytes), endsWith: "flush" };
-      case "E":
-        parts.push(next.bytes, noCopyData);
-        break;
-      case "P":
-      case "B":
-      case "D":
-      case "C":
-        parts.push(next.bytes);
-        break;
-      case "d":
-      case "c":
-      case "f":
-        break;
-      default:
-        throw new ProtocolError(`invalid frontend message type ${next?.bytes[0]}`);
+    if (next === undefined || next.type === "X") {
+      inbox.end();
+      return undefined;
     }
+    const { type, bytes } = next;
+    if (type === "Q" || type === "E") parts.push(bytes, noCopyData);
+    else if ("FSHPBDC".includes(type)) parts.push(bytes);
+    else if (!"dcf".includes(type)) throw new ProtocolError(`invalid frontend message type ${bytes[0]}`);
+    const endsWith = ends[type];
+    if (endsWith !== undefined) return { bytes: encode(...parts), endsWith };
   }
 }
 

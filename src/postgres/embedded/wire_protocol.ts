@@ -62,15 +62,7 @@ export function errorResponse(
   sqlState: string,
   text: string,
 ): Uint8Array<ArrayBuffer> {
-  const field = (code: string, value: string) => code + value;
-  return message(
-    "E",
-    field("S", severity),
-    field("V", severity),
-    field("C", sqlState),
-    field("M", text),
-    new Uint8Array(1),
-  );
+  return message("E", `S${severity}`, `V${severity}`, `C${sqlState}`, `M${text}`, new Uint8Array(1));
 }
 
 export function readInt32(bytes: Uint8Array, offset: number): number {

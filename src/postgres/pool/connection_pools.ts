@@ -30,39 +30,7 @@ import { createLongWaitLog, hasAllPlaces, stuckRefusal } from "./long_waits.ts";
  * many callers share, the local principal's, may open one more connection for each stuck one, up to twice its places; a
  * caller with a stuck connection gets no more than the pool has places, the stuck ones included.
  */
-export interface ConnectionPools extends AsyncDisposable {
-  /**
-   * A connection of the principal's, an idle one where there is one. Callers who wait, for a place in their pool or for
-   * the total bound, are served in the admission's fair order, and refused by its bounds. When a connection cannot be
-   * opened, all who wait for that database and have none open get the same error: nobody waits for the others to fail one
-   * by one.
-   *
-   * Where a server takes no more connections, callers wait: for one that is open, or one that another pool of the same
-   * role gives up, since it has more of them or no use for it. Where a pool can have none at all, its callers are refused
-   * after `shortageWaitMs`.
-   *
-   * Where callers are spread over a database's standbys, each host is as a database of its own, and the connection is one to
-   * the caller's.
-   *
-   * @throws {AppError} `unavailable` where none can be opened, or all are stuck; `overloaded` where the admission refuses
-   * the call; the signal's reason where that aborts
-   */
-  acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease>;
-  /**
-   * Finds out whether the database's server answers, without a place that a caller waits for.
-   *
-   * @throws {AppError} `unavailable`; the signal's reason where that aborts
-   */
-  probe(database: DatabaseOptions, signal: AbortSignal): Promise<void>;
-  /** Ends a principal's connections: idle ones now, those in use when given back. Its waiters are refused. */
-  closePrincipal(principal: Principal): Promise<void>;
-  /** Ends all connections and refuses what comes after; statements that still run are cancelled. */
-  close(): Promise<void>;
-  /** The pools of now. */
-  counts(): Iterable<PoolCounts>;
-  /** What is known of the hosts where callers are spread over a database's standbys, while it is in use; else none. */
-  hosts(database: DatabaseOptions): readonly HostReport[];
-}
+export type ConnectionPools = ReturnType<typeof createConnectionPools>;
 
 /** One pool's connections, and the callers who wait for one. */
 interface PoolCounts {
@@ -91,7 +59,7 @@ interface PoolsOptions {
 /** Who opens a connection for a probe where none is open. */
 const prober: Principal = { kind: "local" };
 
-export function createConnectionPools(options: PoolsOptions): ConnectionPools {
+export function createConnectionPools(options: PoolsOptions) {
   const { maxConnections, waitBounds = noWaitBounds, logger, now = Date.now, shortageWaitMs, lookAfterMs } =
     options;
   const admission = createAdmission<Waiter>({ ...waitBounds, places: maxConnections });
@@ -320,7 +288,23 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   }
 
   return {
-    acquire(database, principal, signal) {
+    /**
+     * A connection of the principal's, an idle one where there is one. Callers who wait, for a place in their pool or for
+     * the total bound, are served in the admission's fair order, and refused by its bounds. When a connection cannot be
+     * opened, all who wait for that database and have none open get the same error: nobody waits for the others to fail one
+     * by one.
+     *
+     * Where a server takes no more connections, callers wait: for one that is open, or one that another pool of the same
+     * role gives up, since it has more of them or no use for it. Where a pool can have none at all, its callers are refused
+     * after `shortageWaitMs`.
+     *
+     * Where callers are spread over a database's standbys, each host is as a database of its own, and the connection is one to
+     * the caller's.
+     *
+     * @throws {AppError} `unavailable` where none can be opened, or all are stuck; `overloaded` where the admission refuses
+     * the call; the signal's reason where that aborts
+     */
+    acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease> {
       const caller = callerKey(principal);
       const acquireFrom = async (host: DatabaseOptions) => {
         signal.throwIfAborted();
@@ -332,7 +316,12 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
       };
       return choiceOf(database)?.use(caller, signal, acquireFrom) ?? acquireFrom(database);
     },
-    probe(database, signal) {
+    /**
+     * Finds out whether the database's server answers, without a place that a caller waits for.
+     *
+     * @throws {AppError} `unavailable`; the signal's reason where that aborts
+     */
+    probe(database: DatabaseOptions, signal: AbortSignal): Promise<void> {
       const probeHost = async (host: DatabaseOptions) => {
         if (isClosed) throw new PoolEndedError(host.name);
         await probeServer({
@@ -345,15 +334,19 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
       };
       return choiceOf(database)?.use(callerKey(prober), signal, probeHost) ?? probeHost(database);
     },
-    hosts: (database) => choices.get(database)?.report() ?? [],
-    async closePrincipal(principal) {
+    /** What is known of the hosts where callers are spread over a database's standbys, while it is in use; else none. */
+    hosts: (database: DatabaseOptions): readonly HostReport[] => choices.get(database)?.report() ?? [],
+    /** Ends a principal's connections: idle ones now, those in use when given back. Its waiters are refused. */
+    async closePrincipal(principal: Principal): Promise<void> {
       const key = principalKey(principal);
       const ended = [...poolsOf.get(key)?.values() ?? []];
       poolsOf.delete(key);
       await end(ended, false);
     },
+    /** Ends all connections and refuses what comes after; statements that still run are cancelled. */
     close,
-    *counts() {
+    /** The pools of now. */
+    *counts(): Iterable<PoolCounts> {
       for (const { database: { name }, calls, counts } of pools) {
         const waiting = sum(calls.waiting.values(), (ofCaller) => ofCaller.size);
         yield { database: name, connections: counts(), waiting };

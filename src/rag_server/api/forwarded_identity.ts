@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../../core/address.ts";
-import { AppError } from "../../core/app_error.ts";
+import { canonicalIpAddress, isInBlocks, requireAddressBlock } from "../../core/address.ts";
 import { claimOf, isName, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { namesNoRole } from "../../postgres/read/caller_settings.ts";
@@ -38,12 +37,7 @@ const maxHeaderBytes = 8 * 1024;
  */
 export function createForwardedIdentity(options: ForwardedIdentityOptions): ForwardedIdentity {
   const { claimsHeader, subjectHeader, subjectClaim, roleClaim, allowedRoles } = options;
-  const trusted = options.trustedProxies.map((text) => {
-    const block = parseAddressBlock(text);
-    if (block !== undefined) return block;
-    const reason = "expected an address or CIDR such as 10.0.0.0/8";
-    throw new AppError("invalid", `Cannot read the address block ${JSON.stringify(text)}: ${reason}`);
-  });
+  const trusted = options.trustedProxies.map(requireAddressBlock);
 
   return (peer, headers) => {
     const address = canonicalIpAddress(peer);

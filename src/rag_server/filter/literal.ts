@@ -28,46 +28,50 @@ export function isNumberText(text: string): boolean {
   return /^[+-]?(\d{1,500}(\.\d{0,500})?|\.\d{1,500})(e[+-]?\d{1,3})?$/i.test(text);
 }
 
+function literal(expected: string, read: Literal["read"]): Literal {
+  return { expected, read };
+}
+
 const literals: Readonly<Record<ValueKind, Literal>> = {
-  text: { expected: "a text without NUL", read: (value) => fromText(value, (text) => text) },
+  text: literal("a text without NUL", (value) => fromText(value, (text) => text)),
   smallint: wholeNumber(16n),
   integer: wholeNumber(32n),
   bigint: wholeNumber(64n),
-  numeric: { expected: "a number", read: (value) => numberText(value) },
-  real: { expected: "a number in the range of a real", read: (value) => floatText(value, Math.fround) },
-  double: { expected: "a number in the range of a double", read: (value) => floatText(value, (n) => n) },
-  boolean: {
-    expected: "true or false",
-    read: (value) => typeof value === "boolean" ? String(value) : fromText(value, booleanText),
-  },
-  date: { expected: "a date such as 2026-01-31", read: (value) => fromText(value, dateText) },
-  timestamp: {
-    expected: "a time without offset such as 2026-01-31T18:30:00",
-    read: (value) => fromText(value, (text) => timestampText(text)?.local),
-  },
-  timestamptz: {
-    expected: "a time such as 2026-01-31T18:30:00Z",
-    read: (value) => fromText(value, (text) => timestampText(text)?.absolute),
-  },
-  time: { expected: "a time of day such as 18:30:00", read: (value) => fromText(value, timeText) },
-  uuid: {
-    expected: "a UUID such as 123e4567-e89b-12d3-a456-426614174000",
-    read: (value) => fromText(value, (text) => uuidForm.test(text) ? text : undefined),
-  },
-  inet: {
-    expected: "an address such as 192.0.2.1 or 192.0.2.0/24",
-    read: (value) => fromText(value, (text) => parseAddressBlock(text) && text),
-  },
-  enum: {
-    expected: "one of the values of the column's type",
-    read: (value, { labels }) => fromText(value, (text) => labels?.includes(text) ? text : undefined),
-  },
-  json: { expected: "a JSON value", read: () => undefined },
-  array: { expected: "a list", read: () => undefined },
-  other: {
-    expected: "a text or a number",
-    read: (value) => typeof value === "number" ? numberText(value) : fromText(value, (text) => text),
-  },
+  numeric: literal("a number", (value) => numberText(value)),
+  real: literal("a number in the range of a real", (value) => floatText(value, Math.fround)),
+  double: literal("a number in the range of a double", (value) => floatText(value, (n) => n)),
+  boolean: literal(
+    "true or false",
+    (value) => typeof value === "boolean" ? String(value) : fromText(value, booleanText),
+  ),
+  date: literal("a date such as 2026-01-31", (value) => fromText(value, dateText)),
+  timestamp: literal(
+    "a time without offset such as 2026-01-31T18:30:00",
+    (value) => fromText(value, (text) => timestampText(text)?.local),
+  ),
+  timestamptz: literal(
+    "a time such as 2026-01-31T18:30:00Z",
+    (value) => fromText(value, (text) => timestampText(text)?.absolute),
+  ),
+  time: literal("a time of day such as 18:30:00", (value) => fromText(value, timeText)),
+  uuid: literal(
+    "a UUID such as 123e4567-e89b-12d3-a456-426614174000",
+    (value) => fromText(value, (text) => uuidForm.test(text) ? text : undefined),
+  ),
+  inet: literal(
+    "an address such as 192.0.2.1 or 192.0.2.0/24",
+    (value) => fromText(value, (text) => parseAddressBlock(text) && text),
+  ),
+  enum: literal(
+    "one of the values of the column's type",
+    (value, { labels }) => fromText(value, (text) => labels?.includes(text) ? text : undefined),
+  ),
+  json: literal("a JSON value", () => undefined),
+  array: literal("a list", () => undefined),
+  other: literal(
+    "a text or a number",
+    (value) => typeof value === "number" ? numberText(value) : fromText(value, (text) => text),
+  ),
 };
 
 const uuidForm = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
@@ -84,17 +88,14 @@ function numberText(value: unknown): string | undefined {
 
 function wholeNumber(bits: bigint): Literal {
   const limit = 2n ** (bits - 1n);
-  return {
-    expected: `a whole number from ${-limit} to ${limit - 1n}`,
-    read(value) {
-      // above this, a JSON number may not be the one that was written
-      if (typeof value === "number" && !Number.isSafeInteger(value)) return undefined;
-      const text = numberText(value);
-      if (text === undefined || !/^[+-]?\d{1,30}$/.test(text)) return undefined;
-      const whole = BigInt(text.replace("+", ""));
-      return whole >= -limit && whole < limit ? String(whole) : undefined;
-    },
-  };
+  return literal(`a whole number from ${-limit} to ${limit - 1n}`, (value) => {
+    // above this, a JSON number may not be the one that was written
+    if (typeof value === "number" && !Number.isSafeInteger(value)) return undefined;
+    const text = numberText(value);
+    if (text === undefined || !/^[+-]?\d{1,30}$/.test(text)) return undefined;
+    const whole = BigInt(text.replace("+", ""));
+    return whole >= -limit && whole < limit ? String(whole) : undefined;
+  });
 }
 
 function floatText(value: unknown, round: (value: number) => number): string | undefined {

@@ -39,20 +39,7 @@ export interface StoredDocument extends DocumentDetails {
 }
 
 /** The documents of a pipeline's tables one by one. */
-export interface StoredDocuments {
-  /** A name for a document that `read` finds it by: letters, digits and `-._~` alone. */
-  keyOf(document: Pick<RetrievedDocument, "table" | "id" | "content">): string;
-  /** In the documents' order; empty where a table has nothing to say, or does not let the role read it. */
-  detailsOf(
-    documents: readonly Pick<RetrievedDocument, "table" | "id">[],
-    caller: SearchCaller,
-  ): Promise<readonly DocumentDetails[]>;
-  /**
-   * Undefined where the key names no row that a search could find: the table's own filter holds here too.
-   * @throws {AppError} as a search does, but never `invalid`
-   */
-  read(key: string, caller: SearchCaller): Promise<StoredDocument | undefined>;
-}
+export type StoredDocuments = ReturnType<typeof createStoredDocuments>;
 
 /** The most of each document that is read, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
 export const maxCharacters = 64_000;
@@ -70,7 +57,7 @@ export function createStoredDocuments(
     readonly tables: readonly DocumentTable[];
     readonly logger: Logger;
   },
-): StoredDocuments {
+) {
   async function rowsOf(statement: SqlText, { caller, signal }: SearchCaller, timeoutMs?: number) {
     const result = await database.read({
       principal: readerFor(caller),
@@ -140,12 +127,17 @@ export function createStoredDocuments(
   }
 
   return {
-    keyOf({ table, id, content }) {
+    /** A name for a document that `read` finds it by: letters, digits and `-._~` alone. */
+    keyOf({ table, id, content }: Pick<RetrievedDocument, "table" | "id" | "content">): string {
       const place = tables.findIndex(({ name }) => name === table) + 1;
       if (id === undefined) return `${place}~${sha256(trimmed(content))}`;
       return plainId.test(id) ? `${place}-${id}` : `${place}.${Buffer.from(id).toString("base64url")}`;
     },
-    async detailsOf(documents, caller) {
+    /** In the documents' order; empty where a table has nothing to say, or does not let the role read it. */
+    async detailsOf(
+      documents: readonly Pick<RetrievedDocument, "table" | "id">[],
+      caller: SearchCaller,
+    ): Promise<readonly DocumentDetails[]> {
       const idsByTable = Map.groupBy(
         documents.filter(({ id }) => id !== undefined),
         (document) => document.table,
@@ -159,7 +151,11 @@ export function createStoredDocuments(
       );
       return documents.map(({ table, id }) => found.get(table)?.get(id ?? "") ?? {});
     },
-    async read(key, caller) {
+    /**
+     * Undefined where the key names no row that a search could find: the table's own filter holds here too.
+     * @throws {AppError} as a search does, but never `invalid`
+     */
+    async read(key: string, caller: SearchCaller): Promise<StoredDocument | undefined> {
       const reference = readKey(key);
       const named = reference && tables[reference.place - 1];
       if (reference === undefined || named === undefined) return undefined;

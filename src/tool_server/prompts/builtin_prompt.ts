@@ -32,8 +32,8 @@ export interface PromptWriting {
   /** Marks around what the caller wrote. */
   readonly fence: Fence;
   has(tool: BuiltinTool): boolean;
-  /** The steps with numbers; undefined ones are left out. */
-  steps(...steps: readonly (string | undefined)[]): string;
+  /** The steps with numbers; undefined and false ones are left out. */
+  steps(...steps: readonly (string | false | undefined)[]): string;
 }
 
 export const databaseArgument: PromptArgument = {
@@ -105,8 +105,7 @@ export function definePrompt(prompt: BuiltinPrompt, options: BuiltinPromptOption
       const text = prompt.text(given, {
         fence: createFence(),
         has: (tool) => tools.has(tool),
-        steps: (...steps) =>
-          steps.filter((step) => step !== undefined).map((step, index) => `${index + 1}. ${step}`).join("\n"),
+        steps: (...steps) => steps.filter(Boolean).map((step, index) => `${index + 1}. ${step}`).join("\n"),
       });
       return Promise.resolve([
         { role: "user" as const, content: { type: "text" as const, text: `${text}\n\n${closing}` } },

@@ -30,20 +30,16 @@ export function exploreDatabase(options: BuiltinPromptOptions) {
 ${
         steps(
           databaseStep(args, writing),
-          looksAtTables
-            ? `Call get_schema_info(${filter}compact=true) for one line on every table.`
-            : undefined,
-          looksAtTables
-            ? "Call get_schema_info with schema_name and table_name for the few tables that matter most: those that " +
-              "others refer to, and the largest ones. Names, types, keys and comments tell most of what you need."
-            : undefined,
-          has("query_database")
-            ? "Only where these leave open what a column holds, look at some rows with query_database: SELECT the " +
-              "columns in question with LIMIT 5."
-            : undefined,
-          has("count_rows")
-            ? "Call count_rows only where the estimated number of rows is not enough."
-            : undefined,
+          looksAtTables &&
+            `Call get_schema_info(${filter}compact=true) for one line on every table.`,
+          looksAtTables &&
+            "Call get_schema_info with schema_name and table_name for the few tables that matter most: those that " +
+              "others refer to, and the largest ones. Names, types, keys and comments tell most of what you need.",
+          has("query_database") &&
+            "Only where these leave open what a column holds, look at some rows with query_database: SELECT the " +
+              "columns in question with LIMIT 5.",
+          has("count_rows") &&
+            "Call count_rows only where the estimated number of rows is not enough.",
           "Then tell me: what the database is for; its tables by subject, and by which columns they join; which are " +
             "large; which columns hold texts, documents or vectors that can be searched; what looks unusual, such as " +
             "tables without a key; and five questions that it can answer.",
@@ -81,31 +77,26 @@ export function diagnoseQueryIssue(options: BuiltinPromptOptions) {
 ${
         steps(
           databaseStep(args, writing),
-          has("read_resource") && options.tellsOfServer
-            ? "Where the version, the time zone, the search path or an extension may matter, call " +
-              'read_resource(uri="pg://system_info"): it tells of the current database.'
-            : undefined,
-          has("get_schema_info")
-            ? "Call get_schema_info for the tables that the query names. Names are compared exactly, upper and lower " +
-              "case included. A table or column that is not there may also be one that the role may not read."
-            : undefined,
-          has("query_database")
-            ? "If the query fails: run it with query_database and read the error with its hint. Take parts away until " +
+          has("read_resource") && options.tellsOfServer &&
+            "Where the version, the time zone, the search path or an extension may matter, call " +
+              'read_resource(uri="pg://system_info"): it tells of the current database.',
+          has("get_schema_info") &&
+            "Call get_schema_info for the tables that the query names. Names are compared exactly, upper and lower " +
+              "case included. A table or column that is not there may also be one that the role may not read.",
+          has("query_database") &&
+            "If the query fails: run it with query_database and read the error with its hint. Take parts away until " +
               "it runs; the last part that you took away is at fault. A refusal is no fault of the database: one " +
-              "statement that only reads is let through, and none of the functions that change something."
-            : undefined,
-          has("count_rows") || has("query_database")
-            ? "If it returns nothing or the wrong rows: start without conditions, then add them one by one" +
+              "statement that only reads is let through, and none of the functions that change something.",
+          (has("count_rows") || has("query_database")) &&
+            "If it returns nothing or the wrong rows: start without conditions, then add them one by one" +
               `${
                 has("count_rows") ? ", with count_rows" : ""
               }. Look at the values that are really there: upper and ` +
-              "lower case, spaces, NULL, time zones, rows that a join doubles or drops."
-            : undefined,
-          has("execute_explain")
-            ? "If it is slow: call execute_explain. Look for scans that throw most rows away, for estimates far from " +
+              "lower case, spaces, NULL, time zones, rows that a join doubles or drops.",
+          has("execute_explain") &&
+            "If it is slow: call execute_explain. Look for scans that throw most rows away, for estimates far from " +
               "the truth, and for a missing index." +
-              (has("recommend_indexes") ? " recommend_indexes tells whether one would help." : "")
-            : undefined,
+              (has("recommend_indexes") ? " recommend_indexes tells whether one would help." : ""),
           "Then tell me the cause and what shows it, a query that works, and what somebody with more rights would " +
             "have to do: a grant, an index, ANALYZE.",
         )
@@ -141,15 +132,13 @@ ${fence.wrap(args["query_text"] ?? "")}
 ${
         steps(
           databaseStep(args, writing),
-          has("get_schema_info")
-            ? "Call get_schema_info(vector_tables_only=true). It shows the tables with pgvector columns, their " +
-              "dimensions, indexes and comments."
-            : undefined,
+          has("get_schema_info") &&
+            "Call get_schema_info(vector_tables_only=true). It shows the tables with pgvector columns, their " +
+              "dimensions, indexes and comments.",
           "Choose the table whose texts are most likely to hold it. If several may, begin with the most special one.",
           searchStep(writing),
-          has("search") && has("fetch")
-            ? "Where no table holds such texts, documents may: call search, and fetch for the whole text of a result."
-            : undefined,
+          has("search") && has("fetch") &&
+            "Where no table holds such texts, documents may: call search, and fetch for the whole text of a result.",
           "Answer from what was found, and name the rows that you used. Say so where nothing is close: the nearest " +
             "rows are not always near.",
         )
@@ -238,14 +227,12 @@ ${
 
 ${
         steps(
-          existing !== undefined && has("get_schema_info")
-            ? `The schema becomes part of ${existing}: call get_schema_info(database=${
+          existing !== undefined && has("get_schema_info") &&
+            `The schema becomes part of ${existing}: call get_schema_info(database=${
               JSON.stringify(args["database"])
-            }, compact=true), follow its way of naming, and refer to its tables rather than make them again.`
-            : undefined,
-          has("search_knowledgebase")
-            ? "Where you are not sure of a type or an extension, call search_knowledgebase before you decide."
-            : undefined,
+            }, compact=true), follow its way of naming, and refer to its tables rather than make them again.`,
+          has("search_knowledgebase") &&
+            "Where you are not sure of a type or an extension, call search_knowledgebase before you decide.",
           "List the things to keep, what belongs to what, and how many of each there can be.",
           "Choose types: bigint GENERATED ALWAYS AS IDENTITY for keys, or uuid where keys are made elsewhere; text " +
             "rather than varchar(n) or char(n); numeric for money; timestamptz for moments, date for days; jsonb only " +

@@ -2,27 +2,14 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
 import type { Catalog, CatalogTable } from "../../postgres/catalog/catalog.ts";
-import {
-  type CatalogCache,
-  type CatalogChange,
-  createCatalogCache,
-} from "../../postgres/catalog/catalog_cache.ts";
+import { type CatalogChange, createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { tableKey } from "../../postgres/catalog/sample_values.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Changes, ResourceSubscriber } from "../changes.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { formatAddress, parseAddress, type ResourceAddress } from "./resource_address.ts";
 
-export interface SchemaChanges extends Disposable {
-  /** What all readers of catalogs share. Those who asked for a resource are told of each change that it sees. */
-  readonly catalogs: CatalogCache<{ readonly catalog: Catalog }>;
-  /** Looks at once, where anybody asked to be told: for whoever saw elsewhere that a catalog has changed. */
-  look(): void;
-  /** Replaces databases by what `replace` does, and tells whoever asked for one of them. */
-  replacing<T>(replace: () => T): T;
-  /** Tells a principal who asked that another database is the current one. */
-  selected(principalKey: string): void;
-}
+export type SchemaChanges = ReturnType<typeof createSchemaChanges>;
 
 interface SchemaChangesOptions {
   readonly directory: DatabaseDirectory;
@@ -47,7 +34,7 @@ interface Reader {
  * changed as their own rights show it, so nobody learns of what is hidden from them. Databases are looked at only while
  * somebody asks.
  */
-export function createSchemaChanges(options: SchemaChangesOptions): SchemaChanges {
+export function createSchemaChanges(options: SchemaChangesOptions) {
   const { directory, changes, now, logger, lookEveryMs = 30_000 } = options;
   const closed = new AbortController();
   const catalogs = createCatalogCache({
@@ -123,9 +110,12 @@ export function createSchemaChanges(options: SchemaChangesOptions): SchemaChange
   const stopWatching = changes.watchSubscribers(onSubscribers);
 
   return {
+    /** What all readers of catalogs share. Those who asked for a resource are told of each change that it sees. */
     catalogs,
-    look: () => look("recheck"),
-    replacing(replace) {
+    /** Looks at once, where anybody asked to be told: for whoever saw elsewhere that a catalog has changed. */
+    look: (): void => look("recheck"),
+    /** Replaces databases by what `replace` does, and tells whoever asked for one of them. */
+    replacing<T>(replace: () => T): T {
       const before = readers();
       const replaced = replace();
       const after = readers();
@@ -147,14 +137,15 @@ export function createSchemaChanges(options: SchemaChangesOptions): SchemaChange
       look();
       return replaced;
     },
-    selected(key) {
+    /** Tells a principal who asked that another database is the current one. */
+    selected(key: string): void {
       const uris = [formatAddress({ kind: "databases" }), formatAddress({ kind: "system_info" })];
       for (const subscriber of changes.subscribers()) {
         if (principalKey(subscriber.principal) !== key) continue;
         for (const uri of uris) if (subscriber.uris.includes(uri)) subscriber.tell({ kind: "resource", uri });
       }
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       closed.abort();
       clearInterval(timer);
       stopWatching();

@@ -2,9 +2,8 @@ import { forEachInSlices, yieldToEventLoop } from "../../../core/async/yield.ts"
 import type { Catalog, CatalogTable, SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { type SampleValues, tableKey } from "../../../postgres/catalog/sample_values.ts";
 import { createVocabulary, type Vocabulary } from "./catalog_vocabulary.ts";
-import { createJoinFinder, createJoinGraph, type Join, type JoinGraph } from "./joins.ts";
+import { createJoinFinder, createJoinGraph, type Join } from "./joins.ts";
 import {
-  type CompoundSplitter,
   createCompoundSplitter,
   nameStems,
   splitCompounds,
@@ -12,29 +11,10 @@ import {
   tableWords,
 } from "./name_words.ts";
 import { type CopyMarks, createCopyFinder, overviewOrder, tableWeight } from "./table_weights.ts";
-import { createValueIndex, knownValues, type ValueIndex } from "./value_index.ts";
+import { createValueIndex, knownValues } from "./value_index.ts";
 
 /** A catalog prepared for {@linkcode excerptSchema}. Tables are numbered as in the catalog's list. */
-export interface SchemaIndex {
-  readonly catalog: Catalog;
-  readonly samples: SampleValues;
-  readonly session: SessionFacts | undefined;
-  readonly tables: readonly TableWords[];
-  readonly copyMarks: readonly CopyMarks[];
-  /** The tables that look to hold a table's earlier rows; under undefined those that hold nobody's. */
-  readonly archives: ReadonlyMap<number | undefined, readonly number[]>;
-  readonly joins: JoinGraph;
-  /** How likely each table is meant, whatever the request; from 0. */
-  readonly weights: readonly number[];
-  /** All tables, the most telling ones first, for requests that point at none. */
-  readonly overview: readonly number[];
-  readonly postings: PostingLists;
-  readonly vocabulary: Vocabulary;
-  readonly splitCompound: CompoundSplitter;
-  readonly values: ValueIndex;
-  /** The tables of a name in small letters, with the schema before it or without. */
-  readonly byName: ReadonlyMap<string, readonly number[]>;
-}
+export type SchemaIndex = Awaited<ReturnType<typeof createSchemaIndex>>;
 
 /**
  * Prepares a catalog for excerpts, once per catalog; what it keeps is in proportion to the catalog. Works in slices of
@@ -42,7 +22,7 @@ export interface SchemaIndex {
  */
 export async function createSchemaIndex(
   snapshot: { catalog: Catalog; samples: SampleValues; session?: SessionFacts },
-): Promise<SchemaIndex> {
+) {
   const { catalog, samples, session } = snapshot;
   // first all names, so that those which are several words in one can be cut into words that others have
   const uncut: TableWords[] = [];
@@ -80,20 +60,21 @@ export async function createSchemaIndex(
     session,
     tables,
     ...relations,
+    /** How likely each table is meant, whatever the request; from 0. */
     weights,
+    /** All tables, the most telling ones first, for requests that point at none. */
     overview: overviewOrder(catalog.tables, weights),
     postings,
     vocabulary,
     splitCompound,
     values,
+    /** The tables of a name in small letters, with the schema before it or without. */
     byName,
   };
 }
 
 /** Finds which tables join and which are copies of others. */
-async function relateTables(
-  tables: readonly TableWords[],
-): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
+async function relateTables(tables: readonly TableWords[]) {
   const copyMarksOf = createCopyFinder(tables);
   await yieldToEventLoop();
   const joinsFrom = createJoinFinder(tables);
@@ -109,8 +90,12 @@ async function relateTables(
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
   );
-  const archives = Map.groupBy(copyMarks.keys(), (at) => copyMarks[at]?.archiveOf);
-  return { copyMarks, archives, joins: createJoinGraph(tolls, joins) };
+  return {
+    copyMarks,
+    /** The tables that look to hold a table's earlier rows; under undefined those that hold nobody's. */
+    archives: Map.groupBy(copyMarks.keys(), (at) => copyMarks[at]?.archiveOf),
+    joins: createJoinGraph(tolls, joins),
+  };
 }
 
 function addNames(words: TableWords, at: number, postings: PostingLists, vocabulary: Vocabulary): void {
