@@ -29,6 +29,8 @@ export interface OpenAuthorizationServerOptions {
   readonly issuer: string;
   readonly oauth: Oauth;
   readonly state: State;
+  /** Whether other servers have user files of their own. */
+  readonly sharesLogins: boolean;
   /** What tokens are for: the addresses of the tool server and, where it takes them, of the RAG server. */
   readonly resources: readonly Resource[];
   readonly allowedOrigins: readonly string[];
@@ -60,6 +62,7 @@ export async function openAuthorizationServer(
     store,
     accounts: users,
     requireCurrent: state.requireCurrent,
+    othersDecide: options.sharesLogins,
     onEnded: (session) => listeners.forEach((listener) => listener({ kind: "session", ...session })),
   }));
   // where the state does not answer yet, the next change of accounts does it

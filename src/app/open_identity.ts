@@ -208,6 +208,7 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
     kept: state.of(`session ${options.accounts}`),
     requireCurrent: state.requireCurrent,
     learn: state.isShared ? state.catchUp : undefined,
+    accounts: options.sharesLogins ? { find: (username) => users.find(username) } : undefined,
     onEnded: ({ id, username }) => tellEnded({ kind: "session", id, username }),
   }));
   const reloadListeners: (() => void)[] = [];

@@ -70,6 +70,9 @@ export async function run(options: RunOptions): Promise<number | void> {
     logger,
     { parent: child?.channel },
   );
+  if (state.isShared) {
+    metrics.stateReachable.collect(() => [{ labels: [], value: state.isReachable() ? 1 : 0 }]);
+  }
   await using quotas = await openQuotas(config, state, metrics, logger);
   const { address } = config.metrics;
   const { version } = options.serverInfo;

@@ -25,6 +25,8 @@ interface SessionsOptions {
   readonly now: () => number;
   /** Optional: keeps them, and knows those that began elsewhere; in memory alone without it. */
   readonly kept?: StateRecords | undefined;
+  /** Optional: looked at in each call, where other servers have user files of their own, which may differ for a while. */
+  readonly accounts?: AccountSource | undefined;
   /** Optional: throws where what is known of sessions may not be relied on. */
   readonly requireCurrent?: () => void;
   /** Optional: learns of sessions that began at other processes; none where there are no others. */
@@ -121,6 +123,8 @@ export function createSessions(options: SessionsOptions) {
       if (!isPresented(open?.digest, presented) || open === undefined) return undefined;
       if (open.expiresAt > nowMs) {
         requireCurrent();
+        // another server may have let in whom this one's file does not
+        if (options.accounts !== undefined && !isOf(options.accounts, open)) return undefined;
         return open.session;
       }
       end(open);
@@ -136,11 +140,12 @@ export function createSessions(options: SessionsOptions) {
      * disabled. A lockout leaves them open.
      */
     reconcile(users: AccountSource): void {
-      for (const [username, ofUser] of [...byUser]) {
-        const user = users.find(username);
+      for (const ofUser of [...byUser.values()]) {
         for (const open of [...ofUser]) {
-          const { accountSince = null } = open.session;
-          if (!mayStay(user) || user.createdAt !== accountSince) end(open);
+          if (isOf(users, open)) continue;
+          // others may have another file for a while: what ends here goes on there
+          if (options.accounts === undefined) end(open);
+          else onEnded(open.session);
         }
       }
     },
@@ -149,6 +154,12 @@ export function createSessions(options: SessionsOptions) {
     close,
     [Symbol.dispose]: close,
   };
+}
+
+/** Whether an account has a session: it is there, no administrator disabled it, and it is the one that logged in. */
+function isOf(users: AccountSource, { session: { username, accountSince } }: OpenSession): boolean {
+  const user = users.find(username);
+  return mayStay(user) && user.createdAt === (accountSince ?? null);
 }
 
 /** A session that was kept; undefined where the record is none. */

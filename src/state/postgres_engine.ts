@@ -1,19 +1,21 @@
 import { AppError } from "../core/app_error.ts";
 import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
+import { createQueue } from "../core/async/queue.ts";
 import type { Logger } from "../core/logger.ts";
 import { connect } from "../postgres/connect/connect.ts";
 import { type Connection, pg } from "../postgres/connection.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
+import { stateSchema } from "../postgres/refused_schema.ts";
 import { type StateEngine, stateIsAway, type Statement, type StateRow } from "./engine.ts";
 import { layoutVersion, probes, tables } from "./layout.ts";
 
-/** Where the tables are. */
-export const stateSchema = "postern_state";
 /** What servers are told of changes by. */
 const channel = stateSchema;
 
 /** How long an answer is waited for before its connection counts as lost. */
 const answerMs = 5_000;
+/** That wait for those before them to be answered; more are refused. */
+const mostWaiting = 5_000;
 /** Between two attempts to connect, where nobody asks. */
 const connectEveryMs = 1_000;
 /** How far the clocks may be apart before a warning. */
@@ -40,6 +42,8 @@ export async function openPostgresEngine(
   const listeners: ((isAnew: boolean) => void)[] = [];
   const stopping = new AbortController();
   let opening: Promise<Connection> | undefined;
+  const queue = createQueue();
+  let waiting = 0;
   let aheadMs = 0;
   /** Why it cannot be reached, as the log has it. */
   let away: string | undefined;
@@ -75,7 +79,21 @@ export async function openPostgresEngine(
     return attempt;
   }
 
+  /** One after the other: the time of an answer counts from when it is asked. */
   async function ask(text: string): Promise<readonly (readonly StateRow[])[]> {
+    // while it is away nobody waits for it: it is tried again by itself
+    if (away !== undefined || waiting >= mostWaiting) {
+      throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });
+    }
+    waiting++;
+    try {
+      return await queue.run(() => askNow(text));
+    } finally {
+      waiting--;
+    }
+  }
+
+  async function askNow(text: string): Promise<readonly (readonly StateRow[])[]> {
     try {
       const connection = await withDeadline(answerMs, stopping.signal, () => connected());
       const answer = connection.client.query(text);

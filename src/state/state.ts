@@ -56,6 +56,8 @@ export interface State extends AsyncDisposable {
   catchUp(): Promise<void>;
   /** Whether anything was heard of it. */
   hasAnswered(): boolean;
+  /** Whether it answers at the moment. */
+  isReachable(): boolean;
   /**
    * Whether what is known here may still be relied on.
    * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where nothing was heard of the state for too long
@@ -122,6 +124,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   let isClosed = false;
   let catching: Promise<void> | undefined;
   let next: Promise<void> | undefined;
+  let forgetting: Promise<boolean> | undefined;
   let sweptAt = -Infinity;
 
   async function run(statements: readonly Statement[], options?: RunOptions) {
@@ -329,7 +332,11 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
       forget(id) {
         const ids = toForget.get(kind) ?? new Set();
         toForget.set(kind, ids.add(id));
-        return orWarn("write to", forgetAll);
+        // what is forgotten in one go is written in one go
+        return forgetting ??= Promise.resolve().then(() => {
+          forgetting = undefined;
+          return orWarn("write to", forgetAll);
+        });
       },
       follow(onChange) {
         const others = followers.get(kind) ?? [];
@@ -342,6 +349,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
     },
     catchUp,
     hasAnswered: () => hasAnswered,
+    isReachable: () => performance.now() - learntAt < 3 * lookEveryMs,
     requireCurrent() {
       if (!isShared || performance.now() - learntAt <= graceMs) return;
       throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });

@@ -137,7 +137,7 @@ async function serve(
       generations: () =>
         state?.isShared
           ? Object.fromEntries(
-            metrics.generations.family.read().map(({ labels: [of, which] }) => [of, which]),
+            options.metrics.generations.family.read().map(({ labels: [of, which] }) => [of, which]),
           )
           : undefined,
       isWaiting: () => state?.isShared === true && !state.hasAnswered(),

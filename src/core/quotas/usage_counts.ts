@@ -36,6 +36,11 @@ export function createUsageCounts(now: () => number) {
     return count;
   }
 
+  function mostUnsaved(most: number): string[] {
+    const calls = (caller: string) => callers.get(caller)?.get("calls_per_minute")?.unsaved ?? Infinity;
+    return [...unsaved].toSorted((one, other) => calls(other) - calls(one)).slice(0, most);
+  }
+
   return {
     used: (caller: string, limit: WindowLimit): number => current(caller, limit)?.used ?? 0,
     /** @param amount may be negative, where a call that was counted did not run */
@@ -49,11 +54,10 @@ export function createUsageCounts(now: () => number) {
     },
     /** When the window that runs now ends, in milliseconds since 1970. */
     endsAt: (limit: WindowLimit): number => startOf(limit, now()) + windowMs[limit],
-    /** What no file has yet, of so many callers at most; from now on it is taken for saved. */
+    /** What no file has yet, of so many callers at most, those with most of it first; from now on it is taken for saved. */
     takeUnsaved(most: number): UsageRow[] {
       const rows: UsageRow[] = [];
-      for (const caller of unsaved) {
-        if (most-- === 0) break;
+      for (const caller of unsaved.size > most ? mostUnsaved(most) : [...unsaved]) {
         unsaved.delete(caller);
         for (const [limit, count] of callers.get(caller) ?? []) {
           if (count.unsaved !== 0) rows.push({ caller, limit, start: count.start, used: count.unsaved });

@@ -67,6 +67,8 @@ export interface ClientRecord {
 export interface TokenRecord {
   readonly grantId: string;
   readonly username: string;
+  /** Of the grant; see `GrantRecord`. */
+  readonly account: string;
   /** The resource that it is for. */
   readonly audience: string;
   readonly expiresAt: number;
@@ -274,18 +276,24 @@ export function createGrantStore(state: State) {
     },
     /** Ends a grant with everything that was given out for it. */
     endGrant,
-    /** @param hash of the token, in 64 hex digits */
-    async token(hash: string, nowMs: number): Promise<TokenRecord | undefined> {
-      const [row] = await read(
-        sql`SELECT part_of, owner, value, expires_at FROM records
-          WHERE kind = ${kindOf("AccessToken")} AND id = ${hash} AND expires_at > ${nowMs}`,
+    /** What access tokens stand for, by their hashes in 64 hex digits; those that stand for nothing are left out. */
+    async tokens(hashes: readonly string[], nowMs: number): Promise<ReadonlyMap<string, TokenRecord>> {
+      const rows = await read(
+        sql`SELECT token.id, token.part_of, token.owner, token.value, token.expires_at, let_in.value AS grant_value
+          FROM records AS token JOIN records AS let_in ON let_in.kind = ${
+          kindOf("Grant")
+        } AND let_in.id = token.part_of
+          WHERE token.kind = ${
+          kindOf("AccessToken")
+        } AND token.id IN (${hashes}) AND token.expires_at > ${nowMs}`,
       );
-      return row && {
+      return new Map(rows.map((row) => [String(row["id"]), {
         grantId: String(row["part_of"]),
         username: nameOf(row["owner"]),
+        account: String(JSON.parse(String(row["grant_value"]))["account"]),
         audience: String(JSON.parse(String(row["value"]))["aud"]),
         expiresAt: Number(row["expires_at"]),
-      };
+      }]));
     },
     /** Those of the grants that there are. */
     async present(grantIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/app_error.ts";
 import type { Session } from "../authenticator.ts";
 import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
@@ -24,6 +25,8 @@ interface GrantsOptions {
   readonly accounts: AccountSource;
   /** Optional: throws where what is remembered of grants may not be relied on. */
   readonly requireCurrent?: () => void;
+  /** Optional: whether other servers have user files of their own, which may differ for a while. */
+  readonly othersDecide?: boolean;
   /** Told of each grant that ends while this process runs and that a call used. */
   readonly onEnded: (session: Session) => void;
 }
@@ -35,6 +38,8 @@ export type Grants = ReturnType<typeof createGrants>;
 const lookEveryMs = 60_000;
 /** Access tokens that are remembered; others are looked up in each call. */
 const mostRemembered = 10_000;
+/** That wait to be looked up together. */
+const mostWaiting = 1_000;
 
 export function createGrants(options: GrantsOptions) {
   const { store, accounts, onEnded, requireCurrent = () => {} } = options;
@@ -42,16 +47,20 @@ export function createGrants(options: GrantsOptions) {
   const inUse = new Map<string, Session>();
   // by their hashes
   const tokens = new Map<string, TokenRecord>();
+  const waiting = new Set<string>();
+  let looking: Promise<ReadonlyMap<string, TokenRecord>> | undefined;
+  let next: Promise<ReadonlyMap<string, TokenRecord>> | undefined;
   let count = 0;
   let ends = 0;
   let isReconcileDue = false;
 
   /** Without scopes: the one that there is means everything that the user may do. */
-  function sessionOf(grantId: string, username: string): Session | undefined {
+  function sessionOf({ grantId, username, account: mark }: TokenRecord): Session | undefined {
+    const account = accounts.find(username);
+    // another server may have let in whom this one's file does not
+    if (account === undefined || !holds(account, mark)) return undefined;
     const known = inUse.get(grantId);
     if (known !== undefined) return known;
-    const account = accounts.find(username);
-    if (account === undefined) return undefined;
     const since = account.createdAt === null ? {} : { accountSince: account.createdAt };
     const session: Session = { id: grantId, username, ...since };
     inUse.set(grantId, session);
@@ -73,7 +82,10 @@ export function createGrants(options: GrantsOptions) {
   async function reconcile(): Promise<void> {
     isReconcileDue = true;
     for (const { id, username, account } of await store.grants()) {
-      if (!holds(accounts.find(username), account)) await store.endGrant(id);
+      if (holds(accounts.find(username), account)) continue;
+      // others may have another file for a while: what ends here goes on there
+      if (options.othersDecide) forget(id);
+      else await store.endGrant(id);
     }
     isReconcileDue = false;
   }
@@ -102,13 +114,28 @@ export function createGrants(options: GrantsOptions) {
   const timer = setInterval(look, lookEveryMs);
   Deno.unrefTimer(timer);
 
-  async function lookUp(hash: string, nowMs: number): Promise<TokenRecord | undefined> {
+  /** Those that come while others are looked up are looked up together. */
+  async function lookUpWaiting(nowMs: number): Promise<ReadonlyMap<string, TokenRecord>> {
+    await looking?.catch(() => {});
+    const hashes = [...waiting];
+    waiting.clear();
+    next = undefined;
     const before = ends;
-    const token = await store.token(hash, nowMs);
+    let found = await (looking = store.tokens(hashes, nowMs));
     // what was read may have ended while it came
-    if (ends !== before) return await lookUp(hash, nowMs);
-    if (token !== undefined && tokens.size < mostRemembered) tokens.set(hash, token);
-    return token;
+    if (ends !== before) found = await (looking = store.tokens(hashes, nowMs));
+    for (const [hash, token] of found) if (tokens.size < mostRemembered) tokens.set(hash, token);
+    return found;
+  }
+
+  async function lookUp(hash: string, nowMs: number): Promise<TokenRecord | undefined> {
+    if (waiting.size >= mostWaiting) {
+      throw new AppError("unavailable", "Cannot look up the token: too many are unknown", {
+        data: { retryAfterSeconds: 1 },
+      });
+    }
+    waiting.add(hash);
+    return (await (next ??= lookUpWaiting(nowMs))).get(hash);
   }
 
   return {
@@ -124,7 +151,7 @@ export function createGrants(options: GrantsOptions) {
       ): Session | undefined | Promise<Session | undefined> {
         if (presented === undefined) return undefined;
         const meant = (token: TokenRecord | undefined) =>
-          token?.audience === resource ? sessionOf(token.grantId, token.username) : undefined;
+          token?.audience === resource ? sessionOf(token) : undefined;
         const known = tokens.get(presented.hash);
         if (known === undefined) return lookUp(presented.hash, nowMs).then(meant);
         if (known.expiresAt <= nowMs) return void tokens.delete(presented.hash);

@@ -15,8 +15,6 @@ export interface Logins {
 /** An account that is made anew has nothing of the one before. */
 const keyOf = ({ username, createdAt }: UserRecord): string => JSON.stringify([username, createdAt]);
 
-/** Failed logins of an account that are counted at least; more change nothing where none lock it. */
-const leastCounted = 100;
 /** A lockout does not end by itself. */
 const keptMs = 10 * 365 * 24 * 3_600_000;
 
@@ -25,14 +23,13 @@ const keptMs = 10 * 365 * 24 * 3_600_000;
  * count together.
  *
  * @param accounts tells the accounts of several user files apart
- * @param options.maxFailedAttempts so many lock an account
+ * @param options.maxFailedAttempts so many lock an account; more are not counted, with 0 none
  */
 export function createSharedLogins(
   state: State,
   accounts: string,
-  { maxFailedAttempts = 0, now = state.now }: { maxFailedAttempts?: number; now?: () => number } = {},
+  { maxFailedAttempts = Infinity, now = state.now }: { maxFailedAttempts?: number; now?: () => number } = {},
 ): Logins {
-  const mostCounted = Math.max(leastCounted, maxFailedAttempts);
   // by account
   const failed = new Map<string, Set<string>>();
   const accountOf = new Map<string, string>();
@@ -75,7 +72,7 @@ export function createSharedLogins(
         succeededAt.set(account, at);
         keep(successes, account, at);
       }
-      const room = mostCounted - (failed.get(account)?.size ?? 0);
+      const room = maxFailedAttempts - (failed.get(account)?.size ?? 0);
       for (let each = 0; each < Math.min(count, room); each++) {
         const id = randomUUID();
         add(id, account);

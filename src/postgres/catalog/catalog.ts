@@ -1,3 +1,4 @@
+import { stateSchema } from "../refused_schema.ts";
 import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Principal } from "../../core/principal.ts";
@@ -232,7 +233,7 @@ with recursive locked as materialized (
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'v', 'm', 'f', 'p')
     and ($4::pg_catalog.bool or not c.relispartition)
-    and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    and n.nspname !~ '^pg_' and n.nspname not in ('information_schema', '${stateSchema}')
     and ($1::pg_catalog.text is null or n.nspname = $1)
     and ($2::pg_catalog.text is null or c.relname = $2)
     and pg_catalog.has_schema_privilege(n.oid, 'USAGE')

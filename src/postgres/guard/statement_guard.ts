@@ -14,6 +14,7 @@ import {
   unwrap,
   visitNodes,
 } from "./syntax_tree.ts";
+import { stateSchema } from "../refused_schema.ts";
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
@@ -152,6 +153,10 @@ function refusalOf(node: SyntaxNode): Refusal | undefined {
       return located(whyNoField(nameParts(fields["fields"]).slice(1)), node);
     case "A_Indirection":
       return located(whyNoField(nameParts(fields["indirection"])), node);
+    case "RangeVar":
+      return textOf(fields["schemaname"]) === stateSchema
+        ? located(`${stateSchema} holds sessions and keys of servers; no caller may read it`, node)
+        : undefined;
     case "RangeTableFunc":
       return located(whyNoCall(["xmltable"]), node);
     case "RangeTableSample":

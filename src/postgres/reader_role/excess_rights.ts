@@ -1,6 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
+import { stateSchema } from "../refused_schema.ts";
 import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import { type CallerSettingFault, callerSettingFaults } from "../caller_setting_faults.ts";
@@ -44,6 +45,14 @@ const questions: readonly {
         AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')`,
     right: (what, detail) => `may ${detail} on ${what}`,
     remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = '${stateSchema}' AND has_schema_privilege(n.oid, 'USAGE')
+        AND has_table_privilege(c.oid, 'SELECT') AND c.relkind = 'r'`,
+    right: (what) => `may read ${what}, where sessions, grants and keys of servers are`,
+    remedy: (_what, role) => `REVOKE ALL ON SCHEMA ${stateSchema} FROM ${role}, PUBLIC;`,
   },
   {
     // rights over single columns, which those over the whole table do not tell of

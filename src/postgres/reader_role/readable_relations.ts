@@ -3,6 +3,7 @@ import { serverItself } from "../../core/principal.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../read/portal.ts";
+import { stateSchema } from "../refused_schema.ts";
 
 /** A table or a view, with what of it a reader is to see. */
 export interface ReadableRelation {
@@ -28,7 +29,8 @@ SELECT c.oid, n.nspname, c.relname,
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_'
+  AND n.nspname NOT IN ('information_schema', '${stateSchema}')
 GROUP BY c.oid, n.oid, n.nspname, c.relname, c.relkind, c.reloptions
 ORDER BY n.nspname, c.relname`;
 

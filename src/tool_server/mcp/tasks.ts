@@ -150,7 +150,8 @@ export function createTasks({
       }, ${createdAt}, ${now()},
           ${now() + silentMs + keepMs}, ${currentVersion}
         WHERE (SELECT count(*) FROM records WHERE ${owned}) < ${bounds.tasksPerOwner}
-          AND (SELECT count(*) FROM records WHERE kind = ${kind}) < ${bounds.tasks}
+          AND (SELECT count(*) FROM records WHERE kind = ${kind}
+            AND (alias = ${hasEnded} OR used_at >= ${now() - silentMs})) < ${bounds.tasks}
         RETURNING id`,
     ]);
     return kept?.length === 1;

@@ -227,3 +227,19 @@ Deno.test("check() takes a text of the longest length, and none that is longer",
   assert.ok(guard.check(`SELECT ${"1".repeat(100_000 - 7)}`).ok);
   assert.ok(!guard.check(`SELECT ${"1".repeat(100_000 - 6)}`).ok);
 });
+
+Deno.test("no statement reads the schema in which servers keep sessions and keys", async () => {
+  const guard = await createStatementGuard();
+  for (
+    const sql of [
+      "SELECT * FROM postern_state.records",
+      'SELECT 1 WHERE EXISTS (SELECT FROM "postern_state"."clock")',
+      "WITH a AS (SELECT value FROM Postern_State.records) SELECT * FROM a",
+      "EXPLAIN SELECT * FROM postern_state.usage",
+    ]
+  ) {
+    const result = guard.check(sql);
+    assert.ok(!result.ok && /postern_state holds sessions and keys/.test(result.reason), sql);
+  }
+  assert.ok(guard.check("SELECT 'postern_state.records'").ok);
+});
