@@ -9,7 +9,13 @@ import {
   createRerankProvider,
 } from "../../llm/create_provider.ts";
 import { longestDelayBeforeFallbackMs, withFallback } from "../../llm/fallback.ts";
-import { type CompletionProvider, type EmbeddingProvider, type OnUsage, providerName, type ProviderOptions } from "../../llm/provider.ts";
+import {
+  type CompletionProvider,
+  type EmbeddingProvider,
+  type OnUsage,
+  providerName,
+  type ProviderOptions,
+} from "../../llm/provider.ts";
 import { requireText } from "../../llm/read_completion.ts";
 import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
 import { openProviderKey } from "./provider_key.ts";

@@ -211,7 +211,10 @@ for (const [title, extra, databaseNames, message] of refusals) {
     const tokenFile = `${folder.path}/tokens.yaml`;
     const printed: string[] = [];
     const settings = { tokenFile, json: false, databaseNames, ...extra };
-    await assert.rejects(addToken(settings, (line) => printed.push(line)), { name: "AppError", message });
+    await assert.rejects(addToken(settings, { print: (line) => printed.push(line) }), {
+      name: "AppError",
+      message,
+    });
     assert.deepEqual(printed, []);
     assert.deepEqual([...Deno.readDirSync(folder.path)], []);
   });
