@@ -9,15 +9,12 @@ import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import { bodyTimeoutMs } from "../http/request_body.ts";
-import {
-  type AuthorizationServer,
-  createAuthorizationServer,
-} from "../identity/authorization_server/authorization_server.ts";
+import { createAuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import type { Picture, Resource } from "../identity/authorization_server/authorization_server_options.ts";
 import type { OauthEvent } from "../identity/authorization_server/provider_events.ts";
 import { keepCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
 import { createGrantStore } from "../identity/authorization_server/grant_store.ts";
-import { createGrants, type Grants } from "../identity/authorization_server/grants.ts";
+import { createGrants } from "../identity/authorization_server/grants.ts";
 import type { Login } from "../identity/login.ts";
 import type { RateLimiter } from "../identity/rate_limiter.ts";
 import type { UserDirectory } from "../identity/users/user_directory.ts";
@@ -42,17 +39,10 @@ export interface OpenAuthorizationServerOptions {
   readonly logger: Logger;
 }
 
-export interface OpenAuthorizationServer extends Disposable {
-  readonly server: AuthorizationServer;
-  readonly grants: Grants;
-  /** Tells from now on of each grant that ends. */
-  onEnded(listener: (principal: Principal) => void): void;
-}
+export type OpenAuthorizationServer = Awaited<ReturnType<typeof openAuthorizationServer>>;
 
 /** Opens the built-in authorization server. @throws {AppError} where the logo cannot be used */
-export async function openAuthorizationServer(
-  options: OpenAuthorizationServerOptions,
-): Promise<OpenAuthorizationServer> {
+export async function openAuthorizationServer(options: OpenAuthorizationServerOptions) {
   const { issuer, oauth, state, users, login, limiter, metrics, logger } = options;
   using opening = new DisposableStack();
   const cookieKeys = opening.use(await keepCookieKeys({ state, logger }));
@@ -104,7 +94,8 @@ export async function openAuthorizationServer(
   return {
     server,
     grants,
-    onEnded: (listener) => void listeners.push(listener),
+    /** Tells from now on of each grant that ends. */
+    onEnded: (listener: (principal: Principal) => void) => void listeners.push(listener),
     [Symbol.dispose]: () => stack.dispose(),
   };
 }

@@ -11,8 +11,8 @@ import type { Issuer } from "../identity/issuer/issuer.ts";
 import { readGeneration } from "./telemetry/generation.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
-import { createRateLimiter, type RateLimiter } from "../identity/rate_limiter.ts";
-import { createSessions, type Sessions } from "../identity/sessions.ts";
+import { createRateLimiter } from "../identity/rate_limiter.ts";
+import { createSessions } from "../identity/sessions.ts";
 import { createSharedLogins } from "../identity/users/shared_logins.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
 import { openUserDirectory, type UserDirectory } from "../identity/users/user_directory.ts";
@@ -186,18 +186,10 @@ interface OpenOptions extends IdentityOptions {
 }
 
 /** What servers share that have the same files. */
-interface SharedIdentity extends Pick<Identity, "onEnded"> {
-  readonly sessions: Sessions;
-  readonly tokens: TokenDirectory;
-  readonly users: UserDirectory;
-  readonly login: Login;
-  readonly limiter: RateLimiter;
-  /** Tells from now on when accounts were read that somebody else had changed. */
-  onReloaded(listener: () => void): void;
-}
+type SharedIdentity = Awaited<ReturnType<typeof openShared>>;
 
 /** Opens the credential files and watches them. */
-async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncDisposable> {
+async function openShared(options: OpenOptions) {
   const { auth, state, logger } = options;
   await using opening = new AsyncDisposableStack();
   const endListeners: ((principal: Principal) => void)[] = [];
@@ -259,8 +251,9 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
     sessions,
     login,
     limiter,
-    onEnded: (listener) => void endListeners.push(listener),
-    onReloaded: (listener) => void reloadListeners.push(listener),
+    onEnded: (listener: (principal: Principal) => void) => void endListeners.push(listener),
+    /** Tells from now on when accounts were read that somebody else had changed. */
+    onReloaded: (listener: () => void) => void reloadListeners.push(listener),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -7,21 +7,16 @@ export interface UsageTotals extends Usage {
 }
 
 /** Tokens of one client's requests; they only grow. */
-export interface UsageCounter {
-  add(usage: Usage): void;
-  read(): UsageTotals;
-}
+export type UsageCounter = ReturnType<typeof createUsageCounter>;
 
 /** Counters that outlive the clients whose use they count. */
-export interface UsageLedger {
-  /** The counter of this key, which begins at 0. Keys are of configured clients, so none is ever forgotten. */
-  counter(key: string): UsageCounter;
-}
+export type UsageLedger = ReturnType<typeof createUsageLedger>;
 
-export function createUsageLedger(): UsageLedger {
+export function createUsageLedger() {
   const counters = new Map<string, UsageCounter>();
   return {
-    counter(key) {
+    /** The counter of this key, which begins at 0. Keys are of configured clients, so none is ever forgotten. */
+    counter(key: string): UsageCounter {
       const counter = counters.get(key) ?? createUsageCounter();
       counters.set(key, counter);
       return counter;
@@ -29,10 +24,10 @@ export function createUsageLedger(): UsageLedger {
   };
 }
 
-function createUsageCounter(): UsageCounter {
+function createUsageCounter() {
   let sum = noUsage;
   return {
-    add(usage) {
+    add(usage: Usage): void {
       sum = {
         promptTokens: grow(sum.promptTokens, usage.promptTokens),
         completionTokens: grow(sum.completionTokens, usage.completionTokens),
@@ -40,7 +35,7 @@ function createUsageCounter(): UsageCounter {
         cacheReadInputTokens: grow(sum.cacheReadInputTokens, usage.cacheReadInputTokens),
       };
     },
-    read: () => ({ ...sum, totalTokens: grow(sum.promptTokens, sum.completionTokens) }),
+    read: (): UsageTotals => ({ ...sum, totalTokens: grow(sum.promptTokens, sum.completionTokens) }),
   };
 }
 

@@ -1,21 +1,17 @@
 import type { Config } from "../../config/mod.ts";
 import { callerRights } from "../../postgres/read/caller_settings.ts";
-import type { PipelineEntry, Pipelines } from "../../tool_server/tools/documents/pipeline_directory.ts";
+import type { PipelineEntry } from "../../tool_server/tools/documents/pipeline_directory.ts";
 import { rowSecurityOf } from "../open_databases.ts";
-import type { ApplyConfig } from "../config_reload.ts";
 import type { ServedPipelines, ServePipelinesOptions } from "./serve_pipelines.ts";
 
 /** Pipelines for the tool server where no RAG server has opened them. */
-export interface LatePipelines extends AsyncDisposable {
-  readonly pipelines: Pick<Pipelines, "list" | "open">;
-  readonly prepare: ApplyConfig;
-}
+export type LatePipelines = ReturnType<typeof createLatePipelines>;
 
 /**
  * Opens pipelines when they are first used: a server whose callers ask none starts as fast as one that has none, and has
  * no connections for them. Until then a list of them is what the configuration says.
  */
-export function createLatePipelines(options: ServePipelinesOptions): LatePipelines {
+export function createLatePipelines(options: ServePipelinesOptions) {
   let { config } = options;
   let opening: Promise<ServedPipelines> | undefined;
   let served: ServedPipelines | undefined;

@@ -5,7 +5,7 @@ import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
-import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
+import { createRunningPipelines } from "../../rag_server/running_pipelines.ts";
 import { waitBoundsOf } from "../open_databases.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
@@ -24,20 +24,13 @@ export interface ServePipelinesOptions {
 }
 
 /** The pipelines that both servers answer from. */
-export interface ServedPipelines extends AsyncDisposable {
-  readonly running: RunningPipelines;
-  /**
-   * Opens the pipelines of a configuration that has changed; what it returns puts them in force. Those of a call before
-   * that were not put in force are closed.
-   */
-  prepare(next: Config): Promise<() => void>;
-}
+export type ServedPipelines = Awaited<ReturnType<typeof servePipelines>>;
 
 /** A replaced set of pipelines ends so long after the longest time that its queries may take. */
 const retireMarginMs = 1_000;
 
 /** Opens the pipelines of a configuration, and replaces them when it changes. */
-export async function servePipelines(options: ServePipelinesOptions): Promise<ServedPipelines> {
+export async function servePipelines(options: ServePipelinesOptions) {
   const { config, files, metrics, logger } = options;
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
@@ -79,7 +72,11 @@ export async function servePipelines(options: ServePipelinesOptions): Promise<Se
   const stack = opening.move();
   return {
     running,
-    async prepare(next) {
+    /**
+     * Opens the pipelines of a configuration that has changed; what it returns puts them in force. Those of a call before
+     * that were not put in force are closed.
+     */
+    async prepare(next: Config): Promise<() => void> {
       await closeUnused();
       const wanted = JSON.stringify([next.pipelines, next.vendors]);
       if (wanted === served) return () => {};

@@ -105,20 +105,12 @@ export async function findKeywordIndex(
       `Cannot find the keyword index of ${nameInMessage(table)}: ${result.error.message}`,
     );
   };
+  const absent = (reason: string) =>
+    new AppError("not_found", `Cannot rank ${nameInMessage(table)} by keywords: ${reason}`);
   const facts = await read<TableFacts>(factsSql, [table, textColumn, idColumn]);
-  if (facts === undefined) {
-    throw new AppError(
-      "not_found",
-      `Cannot rank ${nameInMessage(table)} by keywords: there is no such table`,
-    );
-  }
+  if (facts === undefined) throw absent("there is no such table");
   for (const [name, exists] of [[textColumn, facts.hasText], [idColumn, facts.hasId]] as const) {
-    if (!exists) {
-      throw new AppError(
-        "not_found",
-        `Cannot rank ${nameInMessage(table)} by keywords: it has no column "${name}"`,
-      );
-    }
+    if (!exists) throw absent(`it has no column "${name}"`);
   }
   const source = {
     table: facts.name,
