@@ -14,9 +14,9 @@ const longestMs = 65_000;
 
 /**
  * Sends a request, and counts it. Undefined where a fault explains that there is no answer: a connection that broke, or a
- * 503 with `Retry-After`; a caller may try again. Without such a fault either is a failure.
+ * 503 with `Retry-After`; a caller may try again. Without such a fault either is wrong.
  *
- * @param name names the request in a failure
+ * @param name names the request in what is wrong
  */
 export async function exchange(
   ledger: Ledger,

@@ -39,7 +39,7 @@ export async function pause({ stopping }: Load, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Does a caller's steps over and over. What is thrown in one is a failure, unless a fault explains it. */
+/** Does a caller's steps over and over. What is thrown in one is wrong, unless a fault explains it. */
 export async function over(load: Load, name: string, ms: number, step: () => Promise<void>): Promise<void> {
   while (!load.stopping.aborted) {
     const sentAt = Date.now();

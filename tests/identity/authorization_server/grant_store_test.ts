@@ -60,10 +60,16 @@ testStates("createGrantStore() finds a token by its hash, and keeps none as it i
   const set = await setUp(openState);
   await set.grant("g");
   await set.give("AccessToken", "the-secret", "g", hour);
-  const found = await set.store.token(sha256("the-secret"), set.clock.now);
+  const found = (await set.store.tokens([sha256("the-secret")], set.clock.now)).get(sha256("the-secret"));
   assert.deepEqual([found?.grantId, found?.username], ["g", "alice"]);
-  assert.equal(await set.store.token(sha256("the-secret"), set.clock.now + hour), undefined);
-  assert.equal(await set.store.token(sha256("another"), set.clock.now), undefined);
+  assert.equal(
+    (await set.store.tokens([sha256("the-secret")], set.clock.now + hour)).get(sha256("the-secret")),
+    undefined,
+  );
+  assert.equal(
+    (await set.store.tokens([sha256("another")], set.clock.now)).get(sha256("another")),
+    undefined,
+  );
   assert.equal((await set.store.find("AccessToken", "the-secret"))?.["jti"], "the-secret");
   assert.equal(await set.store.find("AccessToken", `#${sha256("the-secret")}`), undefined);
   const [records] = await set.state.read([sql`SELECT id, alias, value FROM records`]);
@@ -88,7 +94,7 @@ testStates("createGrantStore() gives nothing more for a grant that has ended", a
   await set.grant("g");
   await set.give("AccessToken", "a", "g", hour);
   assert.equal(await set.store.endGrant("g"), true);
-  assert.equal(await set.store.token(sha256("a"), set.clock.now), undefined);
+  assert.equal((await set.store.tokens([sha256("a")], set.clock.now)).get(sha256("a")), undefined);
   for (const kind of ["AccessToken", "RefreshToken"] as const) {
     await assert.rejects(set.give(kind, "late", "g", hour), /the grant has ended/);
   }
@@ -225,8 +231,8 @@ testStates("createGrantStore() bounds the grants of a user and the tokens of a g
     set.clock.now += 1;
     await set.give("AccessToken", `a${count}`, "g101", hour);
   }
-  assert.equal(await set.store.token(sha256("a0"), set.clock.now), undefined);
-  assert.notEqual(await set.store.token(sha256("a1"), set.clock.now), undefined);
+  assert.equal((await set.store.tokens([sha256("a0")], set.clock.now)).get(sha256("a0")), undefined);
+  assert.notEqual((await set.store.tokens([sha256("a1")], set.clock.now)).get(sha256("a1")), undefined);
 });
 
 testStates(
@@ -294,7 +300,7 @@ testSharedStates(
     await set.give("RefreshToken", "r", "g", hour);
     await other.end("AccessToken", "a");
     await waitUntil("it is told everywhere", () => ended.every((ids) => ids.includes(sha256("a"))));
-    assert.equal(await set.store.token(sha256("a"), set.clock.now), undefined);
+    assert.equal((await set.store.tokens([sha256("a")], set.clock.now)).get(sha256("a")), undefined);
     assert.equal(await other.endGrant("g"), true);
     await waitUntil("it is told everywhere", () => ended.every((ids) => ids.includes("g")));
     await assert.rejects(set.give("AccessToken", "late", "g", hour), /the grant has ended/);

@@ -39,9 +39,9 @@ function start(state: State, requireCurrent?: () => void) {
   };
   const store: GrantStore = {
     ...whole,
-    async token(hash, nowMs) {
+    async tokens(hashes, nowMs) {
       set.lookups++;
-      const found = await whole.token(hash, nowMs);
+      const found = await whole.tokens(hashes, nowMs);
       await set.meanwhile();
       return found;
     },

@@ -47,7 +47,7 @@ export async function oauthCaller(load: Load): Promise<void> {
   for (const { access, username } of grants) await askAsUser(load, access, username);
 }
 
-/** Whether a reply is another one than was hoped for. Without a fault that explains it, it is a failure. */
+/** Whether a reply is another one than was hoped for. Without a fault that explains it, it is a wrong. */
 function isUnanswered(
   { ledger }: Load,
   name: string,
