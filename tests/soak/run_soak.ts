@@ -16,7 +16,7 @@ import { seeded } from "./random.ts";
 
 export interface SoakResult {
   /** What broke what is promised. */
-  readonly failures: readonly string[];
+  readonly errors: readonly string[];
   /** Of requests, replies and what was checked. */
   readonly counts: ReadonlyMap<string, number>;
   /** Of all replicas together, under load after the warm-up and at the end. */
@@ -37,7 +37,7 @@ interface SoakOptions {
 }
 
 /** Processes that were started anew, and what is kept for callers, take more than at first. */
-const mostGrowth = { memory: 1.5, memoryMore: 64, descriptors: 1.25, descriptorsMore: 32 };
+const mostMore = { memory: 1.5, memoryMore: 64, descriptors: 1.25, descriptorsMore: 32 };
 
 const longestWaitMs = 120_000;
 
@@ -73,7 +73,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const faultsRandom = { ...load, random: seeded(seed + 1) };
   for (const fault of faults) {
     const startedAt = performance.now();
-    const failed = ledger.failures.length;
+    const failed = ledger.errors.length;
     const what = await fault.run(faultsRandom).catch((error) => {
       ledger.fail(`${fault.name}: ${error instanceof Error ? error.message : error}`);
     });
@@ -82,7 +82,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       `${new Date().toISOString().slice(11, 19)} ${fault.name}${
         what ? ` (${what})` : ""
       }: well after ${seconds} s; ` +
-        `${ledger.counts.get("requests") ?? 0} requests, ${ledger.failures.length - failed} failures`,
+        `${ledger.counts.get("requests") ?? 0} requests, ${ledger.errors.length - failed} errors`,
     );
     await sleep(pauseMs);
   }
@@ -97,14 +97,14 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     const count = replica.pids().length - 1;
     if (count !== processes) ledger.fail(`${replica.name} has ${count} processes in place of ${processes}`);
   }
-  if (end.memory > warm.memory * mostGrowth.memory + mostGrowth.memoryMore) {
+  if (end.memory > warm.memory * mostMore.memory + mostMore.memoryMore) {
     ledger.fail(`memory grew from ${told(warm)} to ${told(end)}`);
   }
-  if (end.descriptors > warm.descriptors * mostGrowth.descriptors + mostGrowth.descriptorsMore) {
+  if (end.descriptors > warm.descriptors * mostMore.descriptors + mostMore.descriptorsMore) {
     ledger.fail(`open descriptors grew from ${told(warm)} to ${told(end)}`);
   }
   say(`at the end: ${told(end)}`);
-  return { failures: ledger.failures, counts: ledger.counts, warm, end };
+  return { errors: ledger.errors, counts: ledger.counts, warm, end };
 }
 
 async function holdings(fleet: Fleet): Promise<Holdings> {
