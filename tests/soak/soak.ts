@@ -104,7 +104,7 @@ for (const [name, count] of [...counts].toSorted()) say(`${name.padEnd(36)} ${co
 say(`${"held, warmed up".padEnd(36)} ${told(warm)}`);
 say(`${"held, at the end".padEnd(36)} ${told(end)}`);
 say(`${"errors".padEnd(36)} ${errors.length}`);
-for (const failure of errors) say(failure);
+for (const error of errors) say(error);
 if (errors.length > 0) Deno.exitCode = 1;
 
 async function sharedState() {
