@@ -125,6 +125,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   let catching: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let forgetting: Promise<boolean> | undefined;
+  let forgettingNext: Promise<boolean> | undefined;
   let sweptAt = -Infinity;
 
   async function run(statements: readonly Statement[], options?: RunOptions) {
@@ -280,6 +281,18 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
     }
   }
 
+  /** One at a time; what is forgotten meanwhile is written together. */
+  function forgetSoon(): Promise<boolean> {
+    if (forgetting === undefined) {
+      forgetting = orWarn("write to", forgetAll).finally(() => forgetting = undefined);
+      return forgetting;
+    }
+    return forgettingNext ??= forgetting.then(() => {
+      forgettingNext = undefined;
+      return forgetSoon();
+    });
+  }
+
   async function sweep(): Promise<void> {
     sweptAt = performance.now();
     for (const ids of knownIds.values()) {
@@ -332,11 +345,7 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
       forget(id) {
         const ids = toForget.get(kind) ?? new Set();
         toForget.set(kind, ids.add(id));
-        // what is forgotten in one go is written in one go
-        return forgetting ??= Promise.resolve().then(() => {
-          forgetting = undefined;
-          return orWarn("write to", forgetAll);
-        });
+        return forgetSoon();
       },
       follow(onChange) {
         const others = followers.get(kind) ?? [];

@@ -131,6 +131,7 @@ export async function exchangeUsage(
       await clearEnded();
       if (state.isShared) {
         await tellCalls();
+        await state.catchUp();
         if (callsOf.size > 0) tellElsewhere();
       }
       hasFailed = false;

@@ -137,13 +137,13 @@ export const rollReplica: Fault = {
   },
 };
 
-let edition = 0;
+let round = 0;
 export const reload: Fault = {
   name: "a configuration is loaded again by SIGHUP",
   async run({ fleet }) {
-    edition = (edition + 1) % 100;
+    round = (round + 1) % 100;
     for (const replica of fleet.replicas) {
-      await replica.configure(edition);
+      await replica.configure(round);
       Deno.kill(replica.server.pid, "SIGHUP");
       await untilReady(replica);
     }

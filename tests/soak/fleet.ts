@@ -48,8 +48,8 @@ export interface Replica {
   status(): Promise<string | undefined>;
   /** Starts it; it must have ended. */
   start(): Promise<void>;
-  /** Writes its configuration anew, with a setting that differs from edition to edition. */
-  configure(edition: number): Promise<void>;
+  /** Writes its configuration anew, with a setting that differs from round to round. */
+  configure(round: number): Promise<void>;
   /** Gives it another certificate, where it has one. */
   certify(): Promise<void>;
   holdings(): Promise<Holdings>;
@@ -136,7 +136,7 @@ GRANT SELECT ON notes TO ${reader};`);
       databases.get(name)?.name ?? "",
       `password: "${secret}", pool_max_conn_idle_time: 5s, ${more}`,
     ).replace(/user: \w+/, `user: ${reader}`);
-  const config = (port: number, edition: number) => `
+  const config = (port: number, round: number) => `
 state: { database: ${state.database}, host: ${state.host}, port: ${port}, user: ${state.user}, password: "${state.password}", sslmode: disable, grace: ${
     graceMs / 1_000
   }s }
@@ -148,7 +148,7 @@ data_dir: data
 audit: { file: data/audit.jsonl }
 custom_definitions_path: definitions.yaml
 databases:
-  - ${entry("app", `max_rows: ${1_000 + edition}`)}
+  - ${entry("app", `max_rows: ${1_000 + round}`)}
   - ${entry("staging")}
   - ${entry(hers, "available_to_users: [alice]")}
   - ${entry(people, 'session_settings: { app.caller: "{username}" }')}
@@ -188,8 +188,8 @@ ${
     if (at === 0) { for (let n = 0; n < 4; n++) tokens.push(await folder.addToken()); }
     else await Deno.copyFile(replicas[0]?.folder.tokenFile ?? "", folder.tokenFile);
     const limited = tokens[0]?.id ?? "";
-    const write = (edition: number) =>
-      Deno.writeTextFile(folder.configFile, config(proxy.port, edition).replace("LIMITED", limited));
+    const write = (round: number) =>
+      Deno.writeTextFile(folder.configFile, config(proxy.port, round).replace("LIMITED", limited));
     await write(0);
     const certify = async () => {
       if (authority === undefined) return;

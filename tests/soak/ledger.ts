@@ -1,4 +1,4 @@
-/** What may happen to callers because of a fault: whatever happens without one near it in time is wrong. */
+/** What may happen to callers because of a fault: whatever happens without one near it in time is a failure. */
 export type Effect =
   /** Connections break: a process is gone, or stands still. */
   | "breaks"
@@ -28,14 +28,14 @@ const beforeMs = 500;
 const lagLookMs = 50;
 /** For how long a stall of this process counts: what it sees late was on time. */
 const lagKeptMs = 10_000;
-const mostWrong = 20;
+const mostErrors = 20;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** What is counted, what went wrong, and whether a fault explains it. Times are of `Date.now()`. */
 export function createLedger(say: (line: string) => void) {
   const troubles: Trouble[] = [];
-  const wrong: string[] = [];
+  const errors: string[] = [];
   const counts = new Map<string, number>();
   const lags: { at: number; ms: number }[] = [];
   let lookedAt = Date.now();
@@ -48,22 +48,22 @@ export function createLedger(say: (line: string) => void) {
   }, lagLookMs);
 
   return {
-    wrong,
+    errors,
     counts,
     count(what: string): void {
       counts.set(what, (counts.get(what) ?? 0) + 1);
     },
     /** @param what names the request and its reply */
     fail(what: string): void {
-      if (wrong.length === mostWrong) return;
+      if (errors.length === mostErrors) return;
       const now = Date.now();
       const near = troubles.filter(({ to }) => to > now - 30_000)
         .map(({ name, from, to }) =>
           `${name} from ${((now - from) / 1_000).toFixed(1)} s ago ` +
           (to === Infinity ? "on" : `to ${((now - to) / 1_000).toFixed(1)} s ago`)
         );
-      wrong.push(`${new Date().toISOString()} ${what} [faults: ${near.join("; ") || "none"}]`);
-      say(`FAILURE ${wrong.at(-1)}`);
+      errors.push(`${new Date().toISOString()} ${what} [faults: ${near.join("; ") || "none"}]`);
+      say(`FAILURE ${errors.at(-1)}`);
     },
     /** Begins a fault. */
     begin(name: string, effects: readonly Effect[], isolated = 0): { end(): void } {

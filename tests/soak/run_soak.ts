@@ -16,7 +16,7 @@ import { seeded } from "./random.ts";
 
 export interface SoakResult {
   /** What broke what is promised. */
-  readonly wrong: readonly string[];
+  readonly errors: readonly string[];
   /** Of requests, replies and what was checked. */
   readonly counts: ReadonlyMap<string, number>;
   /** Of all replicas together, under load after the warm-up and at the end. */
@@ -73,7 +73,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const faultsRandom = { ...load, random: seeded(seed + 1) };
   for (const fault of faults) {
     const startedAt = performance.now();
-    const failed = ledger.wrong.length;
+    const failed = ledger.errors.length;
     const what = await fault.run(faultsRandom).catch((error) => {
       ledger.fail(`${fault.name}: ${error instanceof Error ? error.message : error}`);
     });
@@ -82,7 +82,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       `${new Date().toISOString().slice(11, 19)} ${fault.name}${
         what ? ` (${what})` : ""
       }: well after ${seconds} s; ` +
-        `${ledger.counts.get("requests") ?? 0} requests, ${ledger.wrong.length - failed} wrong`,
+        `${ledger.counts.get("requests") ?? 0} requests, ${ledger.errors.length - failed} errors`,
     );
     await sleep(pauseMs);
   }
@@ -104,7 +104,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     ledger.fail(`open descriptors grew from ${told(warm)} to ${told(end)}`);
   }
   say(`at the end: ${told(end)}`);
-  return { wrong: ledger.wrong, counts: ledger.counts, warm, end };
+  return { errors: ledger.errors, counts: ledger.counts, warm, end };
 }
 
 async function holdings(fleet: Fleet): Promise<Holdings> {

@@ -91,7 +91,7 @@ function* inRandomOrder(): Generator<Fault> {
 }
 
 const startedAt = performance.now();
-const { wrong, counts, warm, end } = await runSoak({
+const { errors, counts, warm, end } = await runSoak({
   fleet,
   seed,
   warmUpMs,
@@ -103,9 +103,9 @@ say(`\nafter ${((performance.now() - startedAt) / 1_000).toFixed(0)} s:`);
 for (const [name, count] of [...counts].toSorted()) say(`${name.padEnd(36)} ${count}`);
 say(`${"held, warmed up".padEnd(36)} ${told(warm)}`);
 say(`${"held, at the end".padEnd(36)} ${told(end)}`);
-say(`${"wrong".padEnd(36)} ${wrong.length}`);
-for (const line of wrong) say(line);
-if (wrong.length > 0) Deno.exitCode = 1;
+say(`${"errors".padEnd(36)} ${errors.length}`);
+for (const error of errors) say(error);
+if (errors.length > 0) Deno.exitCode = 1;
 
 async function sharedState() {
   const state = made.use(await createStateDatabase());

@@ -42,7 +42,7 @@ linuxTest("replicas keep what they promise while processes end and the state is 
     isVectors,
     victims: 0,
   });
-  const { wrong, counts } = await runSoak({
+  const { errors, counts } = await runSoak({
     fleet,
     seed,
     warmUpMs: 15_000,
@@ -53,7 +53,7 @@ linuxTest("replicas keep what they promise while processes end and the state is 
   });
   const log = `${lines.join("\n")}\n${[...counts].map(([name, count]) => `${name}: ${count}`).join("\n")}`;
   // the log has them
-  assert.equal(wrong.length, 0, log);
+  assert.equal(errors.length, 0, log);
   for (const name of checked) assert.ok((counts.get(name) ?? 0) > 0, `nobody had ${name}:\n${log}`);
   await t.step({
     name: isVectors ? "questions to the RAG server" : "questions to the RAG server (needs pgvector)",

@@ -128,7 +128,11 @@ testWithPostgres("a database that does not answer is waited for", async () => {
   assert.deepEqual([...known], [["y", 2]]);
   await state.catchUp();
   state.requireCurrent();
-  assert.equal(lines.filter((line) => line.includes("Cannot reach the state")).length, 1, lines.join("\n"));
+  assert.equal(
+    lines.filter((line) => line.includes("cannot be used at the moment")).length,
+    1,
+    lines.join("\n"),
+  );
   assert.equal(lines.filter((line) => line.includes("answers again")).length, 1, lines.join("\n"));
 });
 

@@ -3,8 +3,8 @@ import { type Load, over } from "../load.ts";
 import { callTool, whereAmI } from "../tool_calls.ts";
 
 const minuteMs = 60_000;
-/** Calls so near to the turn of a minute may count to either. */
-const nearMinuteMs = 1_500;
+/** Calls so near to the boundary of a minute may count to either. */
+const nearBoundaryMs = 1_500;
 
 /** One caller calls more often than it may; each minute is looked at once it is over. */
 export async function limitedCaller(load: Load): Promise<void> {
@@ -34,7 +34,7 @@ export async function limitedCaller(load: Load): Promise<void> {
 
 function checkMinute({ fleet, ledger }: Load, answered: readonly number[], from: number): void {
   const to = from + minuteMs;
-  const inside = answered.filter((at) => at >= from + nearMinuteMs && at < to - nearMinuteMs);
+  const inside = answered.filter((at) => at >= from + nearBoundaryMs && at < to - nearBoundaryMs);
   const perSecond = Math.max(
     0,
     ...inside.map((at) => inside.filter((other) => other >= at && other < at + 1_000).length),

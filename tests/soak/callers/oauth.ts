@@ -115,7 +115,7 @@ async function logIn(load: Load, client: Grant["client"], username: string): Pro
   };
 }
 
-/** False where the grant is gone: the reply with its next token was lost with a process. */
+/** False where the grant is gone: its token was used up, and the reply with the next one was lost on the way. */
 async function refresh(load: Load, grant: Grant): Promise<boolean> {
   const { ledger } = load;
   let isUncertain = false;
@@ -132,10 +132,11 @@ async function refresh(load: Load, grant: Grant): Promise<boolean> {
     }
     // a token that was used twice ends its grant
     if (answer.status === 400 && isUncertain) {
-      ledger.count("grants whose refreshing broke");
+      ledger.count("grants lost in the middle of a refresh");
       return false;
     }
-    if (answer.status === 502 || answer.status === 504) isUncertain = true;
+    // of a 503 too: the state may have gone away once the token was used up (docs/replicas.md)
+    if (answer.status >= 500) isUncertain = true;
     if (!isUnanswered(load, `refreshing a token for ${grant.username}`, inText(answer), 200, sentAt)) {
       grant.access = String(answer.body["access_token"]);
       grant.refresh = String(answer.body["refresh_token"]);
