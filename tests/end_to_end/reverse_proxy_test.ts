@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { logIn, writeUsers } from "../support/accounts.ts";
 import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
+import { startReplicas } from "../support/replicas.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { testWithPgvectorServer, testWithPostgres } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
@@ -171,18 +172,20 @@ testWithPrograms(
 
 testWithPrograms(
   ["nginx"],
-  "a session is known to the replica that took the login, to which nginx leads with the page's upstream alone",
+  "a session is good at all replicas that share their state, to which nginx leads with the page's upstream",
   async () => {
     await using folder = await createConfigFolder("{}");
     await writeUsers(folder, ["alice"]);
     const start = () => startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
     await using one = await start();
     await using other = await start();
-    const sticky = blocksOf("nginx").find((block) => block.includes("consistent")) ?? "";
-    const upstream = replaceAllOf(sticky, {
-      "127.0.0.1:8080": new URL(one.url).host,
-      "127.0.0.1:8082": new URL(other.url).host,
-    });
+    await using replicas = await startReplicas();
+    const page = blocksOf("nginx").find((block) => block.includes("127.0.0.1:8082")) ?? "";
+    const upstreamOf = (servers: readonly { url: string }[]) =>
+      replaceAllOf(page, {
+        "127.0.0.1:8080": new URL(servers[0]?.url ?? "").host,
+        "127.0.0.1:8082": new URL(servers[1]?.url ?? "").host,
+      });
     const statusesOf = async (text: string) => {
       const port = freePort();
       await using _proxy = await startNginx(
@@ -203,8 +206,8 @@ testWithPrograms(
       }
       return [...statuses].toSorted();
     };
-    assert.deepEqual(await statusesOf(upstream), [200]);
-    assert.deepEqual(await statusesOf(upstream.replace(/hash .*;/, "")), [200, 401]);
+    assert.deepEqual(await statusesOf(upstreamOf(replicas.servers)), [200]);
+    assert.deepEqual(await statusesOf(upstreamOf([one, other])), [200, 401]);
   },
   testWithPostgres,
 );

@@ -77,6 +77,8 @@ export async function exportTraces(options: ExportTracesOptions): Promise<Tracer
     },
     async [Symbol.asyncDispose]() {
       const isSent = await settlesWithin(lastSendMs, queue.close().catch(() => {}));
+      // what is cut off now is told of once
+      if (!isSent) queue.giveUp();
       collector.close();
       if (isSent) return;
       logger.warn("The last traces are lost: the collector does not take them", { endpoint: url });
@@ -325,6 +327,10 @@ function createQueue(collector: Collector, endpoint: string, logger: Logger) {
     exportTimeoutMillis: sendTimeoutMs + 1_000,
   });
   return {
+    /** Tells of no loss from now on. */
+    giveUp(): void {
+      isLosing = true;
+    },
     add(span: ReadableSpan): void {
       if (waiting >= maxWaiting) {
         hadNoRoom = true;
