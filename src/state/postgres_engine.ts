@@ -94,8 +94,9 @@ export async function openPostgresEngine(
   }
 
   async function askNow(text: string): Promise<readonly (readonly StateRow[])[]> {
+    let connection: Connection | undefined;
     try {
-      const connection = await withDeadline(answerMs, stopping.signal, () => connected());
+      connection = await withDeadline(answerMs, stopping.signal, () => connected());
       const answer = connection.client.query(text);
       if (!await settlesWithin(answerMs, answer.catch(() => {}))) connection.destroy();
       const results: pg.QueryResult | pg.QueryResult[] = await answer;
@@ -103,6 +104,8 @@ export async function openPostgresEngine(
     } catch (cause) {
       if (cause instanceof pg.DatabaseError && !isOfServer(cause)) throw cause;
       tellAway(cause);
+      // the next one looks first whether the database can be used
+      connection?.destroy();
       throw new AppError("unavailable", stateIsAway, { cause, data: { retryAfterSeconds: 1 } });
     }
   }

@@ -249,3 +249,13 @@ testWithPostgres(
     await waitUntil("it is known what there is", () => known.size === 3 && known.get("0") === "other");
   },
 );
+
+testWithPostgres("a state whose tables were gone for a moment is used again once they are back", async () => {
+  await using made = await createStateDatabase();
+  await using state = await made.open();
+  await state.catchUp();
+  await made.database.query("ALTER TABLE postern_state.clock RENAME TO gone");
+  await assert.rejects(state.catchUp(), isUnavailable);
+  await made.database.query("ALTER TABLE postern_state.gone RENAME TO clock");
+  await waitUntil("it answers again", () => state.catchUp().then(() => true, () => false));
+});

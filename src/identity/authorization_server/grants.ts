@@ -120,10 +120,15 @@ export function createGrants(options: GrantsOptions) {
     const hashes = [...waiting];
     waiting.clear();
     next = undefined;
-    const before = ends;
+    let before = ends;
     let found = await (looking = store.tokens(hashes, nowMs));
     // what was read may have ended while it came
-    if (ends !== before) found = await (looking = store.tokens(hashes, nowMs));
+    if (ends !== before) {
+      before = ends;
+      found = await (looking = store.tokens(hashes, nowMs));
+    }
+    // what may have ended again is not relied on
+    if (ends !== before) return found;
     for (const [hash, token] of found) if (tokens.size < mostRemembered) tokens.set(hash, token);
     return found;
   }
