@@ -308,3 +308,46 @@ Deno.test("a session that could not be kept where others would have to know it d
   await assert.rejects(sessions.start("alice"), away);
   assert.equal(sessions.size, 0);
 });
+
+testSharedStates(
+  "a session of whom another server's file has is refused here, and goes on there",
+  async (open) => {
+    const alice = userOf("alice", true, null);
+    const start = async (users: Map<string, UserRecord>) => {
+      const state = await open();
+      const ended: string[] = [];
+      const sessions = createSessions({
+        lifetimeMs: dayMs,
+        now: state.now,
+        kept: state.of("session"),
+        accounts: { find: (name) => users.get(name) },
+        onEnded: ({ username }) => ended.push(username),
+      });
+      await state.catchUp();
+      return {
+        state,
+        sessions,
+        ended,
+        users,
+        has: (token: string) => sessions.find(presentToken(token), state.now()),
+      };
+    };
+    const old = await start(new Map([["alice", alice]]));
+    const rolled = await start(new Map());
+    using _old = old.sessions;
+    using _rolled = rolled.sessions;
+    const { token } = await old.sessions.start("alice");
+    await rolled.state.catchUp();
+    assert.equal(rolled.has(token), undefined);
+    assert.equal(old.has(token)?.username, "alice");
+    rolled.sessions.reconcile({ find: (name) => rolled.users.get(name) });
+    assert.deepEqual(rolled.ended, ["alice"]);
+    await old.state.catchUp();
+    assert.equal(old.has(token)?.username, "alice");
+    // a file that has come late lets in too, and one that disables does not
+    rolled.users.set("alice", alice);
+    assert.equal(rolled.has(token)?.username, "alice");
+    rolled.users.set("alice", userOf("alice", false, "administrator"));
+    assert.equal(rolled.has(token), undefined);
+  },
+);

@@ -29,7 +29,7 @@ function presented(token: string): PresentedToken {
 }
 
 /** A process with a store whose lookups are counted, and that may be held up. */
-function start(state: State, requireCurrent?: () => void) {
+function start(state: State, requireCurrent?: () => void, othersDecide = false) {
   const whole = createGrantStore(state);
   const set = {
     lookups: 0,
@@ -49,6 +49,7 @@ function start(state: State, requireCurrent?: () => void) {
   const grants = createGrants({
     store,
     accounts: { find: (name) => set.accounts.get(name) },
+    othersDecide,
     ...(requireCurrent === undefined ? {} : { requireCurrent }),
     onEnded: ({ id }) => set.ended.push(id),
   });
@@ -274,3 +275,52 @@ testStates("an account that is gone has no session of a token", async (open) => 
   const [rows] = await state.read([sql`SELECT count(*) AS count FROM records WHERE kind = 'oauth Grant'`]);
   assert.equal(Number(rows?.[0]?.["count"]), 1);
 });
+
+testStates(
+  "unknown tokens that come at once are looked up together, and too many are refused",
+  async (open) => {
+    using here = start(await open());
+    await here.grant("g");
+    await here.give("good", "g");
+    const asked = Array.from({ length: 900 }, (_, each) => here.find(`unknown-${each}`));
+    const good = here.find("good");
+    assert.ok((await Promise.all(asked)).every((session) => session === undefined));
+    assert.equal((await good)?.id, "g");
+    assert.ok(here.lookups <= 3, `${here.lookups} lookups`);
+    const held = Promise.withResolvers<void>();
+    here.meanwhile = () => held.promise;
+    const flood = Array.from(
+      { length: 2_500 },
+      (_, each) => here.find(`more-${each}`).then(() => "told", String),
+    );
+    held.resolve();
+    const refused = (await Promise.all(flood)).filter((result) => result !== "told");
+    assert.ok(
+      refused.length >= 500 && refused.every((text) => /too many are unknown/.test(text)),
+      `${refused.length}`,
+    );
+    // what was remembered needs no lookup
+    assert.equal((await here.find("good"))?.id, "g");
+  },
+);
+
+testSharedStates(
+  "a grant of an account that another server's file has is refused here, and goes on there",
+  async (open) => {
+    using old = start(await open(), undefined, true);
+    using rolled = start(await open(), undefined, true);
+    await old.grant("g");
+    await old.give("a", "g");
+    assert.equal((await rolled.find("a"))?.id, "g");
+    rolled.accounts.clear();
+    assert.equal(await rolled.find("a"), undefined);
+    await rolled.grants.reconcile();
+    assert.deepEqual(rolled.ended, ["g"]);
+    assert.equal((await old.find("a"))?.id, "g");
+    // with another password it is another account's
+    rolled.accounts.set("alice", { ...alice, passwordHash: "another" });
+    assert.equal(await rolled.find("a"), undefined);
+    rolled.accounts.set("alice", alice);
+    assert.equal((await rolled.find("a"))?.id, "g");
+  },
+);

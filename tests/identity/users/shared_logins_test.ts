@@ -5,6 +5,7 @@ import { afterLogins, failedLogin } from "../../../src/identity/users/lockout.ts
 import { createSharedLogins, forgetFailedLogins } from "../../../src/identity/users/shared_logins.ts";
 import { openUserDirectory } from "../../../src/identity/users/user_directory.ts";
 import type { UserRecord } from "../../../src/identity/users/user_file.ts";
+import { sql } from "../../../src/state/engine.ts";
 import type { State } from "../../../src/state/state.ts";
 import { type OpenState, testSharedStates } from "../../support/state.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
@@ -164,5 +165,23 @@ testSharedStates(
     here.users.recordFailedLogin("alice");
     assert.equal(here.users.find("alice")?.failedAttempts, 3);
     for (const { path } of [here, there]) assert.equal(await Deno.readTextFile(path), text);
+  },
+);
+
+testSharedStates(
+  "where nothing locks an account its failed logins are kept nowhere, else no more than lock it",
+  async (open) => {
+    const state = await open();
+    const count = async () =>
+      Number(
+        (await state.read([sql`SELECT count(*) AS n FROM records WHERE kind LIKE 'failed password %'`]))[0]
+          ?.[0]?.["n"],
+      );
+    const unlocked = createSharedLogins(state, "http", { maxFailedAttempts: 0 });
+    for (let each = 0; each < 5; each++) unlocked.record(alice, failedLogin);
+    const locked = createSharedLogins(state, "server", { maxFailedAttempts: most });
+    for (let each = 0; each < 5; each++) locked.record(alice, failedLogin);
+    await waitUntil("the last is kept", async () => await count() === most);
+    assert.deepEqual([unlocked.of(alice).failed, locked.of(alice).failed], [0, most]);
   },
 );
