@@ -12,18 +12,21 @@ import { counted, jsonText, type Print, visible } from "../output.ts";
  * @throws AppError as verifyAudit; `conflict`, naming the first line that is not as it was written, without `json`
  */
 export async function verifyAuditFiles(
-  { files, json }: { readonly files: readonly string[]; readonly json: boolean },
+  { files: given, json }: { readonly files: readonly string[]; readonly json: boolean },
   print: Print,
 ): Promise<number> {
+  // `audit*` names the ends of the chains too
+  const ends = new Set(given.map(headPathOf));
+  const files = given.filter((file) => !ends.has(file));
   const trails = await Array.fromAsync(files, resultOf);
-  const missing = files.length === 1 ? [] : await missingTrails(files);
+  const missing = await missingTrails(files);
   const faults = [
     ...trails.flatMap(({ fault }) => fault === undefined ? [] : [`Cannot vouch for ${fault}`]),
     ...missing.map((file) => `Cannot vouch for all processes: ${file} is missing`),
   ];
   if (json) {
     const results = trails.map(({ asJson }, at) => ({ file: files[at], ...asJson }));
-    print(jsonText(files.length === 1 ? trails[0]?.asJson : { files: results, missing }));
+    print(jsonText(files.length + missing.length === 1 ? trails[0]?.asJson : { files: results, missing }));
   } else {
     for (const { text } of trails) if (text !== undefined) print(text);
     if (faults.length > 0) throw new AppError("conflict", faults.join("\n"));
@@ -62,7 +65,9 @@ async function missingTrails(files: readonly string[]): Promise<string[]> {
     for (let number = 1; number <= mostProcesses; number++) {
       const file = fileOfProcess(first, number);
       if (files.includes(file)) continue;
-      if (number < highest || await isThere(file) || await isThere(headPathOf(file))) missing.push(file);
+      // a single one may have been taken elsewhere
+      const isMeant = files.length > 1 && number < highest;
+      if (isMeant || await isThere(file) || await isThere(headPathOf(file))) missing.push(file);
     }
   }
   return missing;

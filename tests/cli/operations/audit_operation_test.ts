@@ -81,6 +81,17 @@ Deno.test("-verify-audit verifies the trails of several processes, and names tho
       `postern: Cannot vouch for all processes: ${second} is missing\n` +
       `Cannot vouch for all processes: ${fourth} is missing\n`,
   );
+  // one alone leads to those beside it
+  const alone = await verify(third);
+  assert.deepEqual([alone.code, alone.json.missing], [1, [first, fourth]]);
+  assert.match(alone.text, /Cannot vouch for all processes: .*audit\.jsonl is missing/);
+  // `audit*` names what belongs to them too
+  await Deno.remove(`${fourth}.head`);
+  const glob = await verify(first, `${first}.head`, third, `${third}.head`);
+  assert.deepEqual(glob.json.missing, [second]);
+  assert.deepEqual(glob.json.files.map(({ file }: { file: string }) => file), [first, third]);
+  await Deno.remove(first);
+  await Deno.remove(`${first}.head`);
   assert.deepEqual((await verify(third)).json, whole);
 });
 
