@@ -84,6 +84,9 @@ interface KeptFor {
   readonly site?: string | undefined;
 }
 
+/** A record to keep: its kind, its ID, what the provider knows of it, and for how long, in milliseconds. */
+export type KeptRecord = readonly [RecordKind, id: string, Payload, lifetimeMs: number, keptFor?: KeptFor];
+
 export type GrantStore = ReturnType<typeof createGrantStore>;
 
 /** Those whose ID is no secret; of all others the ID lets somebody in, and its hash is kept. */
@@ -165,13 +168,8 @@ export function createGrantStore(state: State) {
     return Number(row?.["count"]);
   }
 
-  async function keep(
-    kind: RecordKind,
-    id: string,
-    payload: Payload,
-    lifetimeMs: number,
-    { account, site }: KeptFor = {},
-  ): Promise<void> {
+  /** What it takes to keep a record: statements that make room, and then the record. */
+  async function prepare([kind, id, payload, lifetimeMs, { account, site } = {}]: KeptRecord) {
     const { jti: _jti, userCode, consumed: _consumed, ...rest } = payload;
     const time = state.now();
     const username = textOrNull(rest["accountId"]);
@@ -189,11 +187,15 @@ export function createGrantStore(state: State) {
       time,
       expiresAt: time + (kind === "Grant" ? Math.min(newGrantMs, lifetimeMs) : lifetimeMs),
     };
-    const room = await makeRoom(kind);
-    const results = await change([...room, upsert(row), ...consequences(row, username)]);
+    return { row, room: await makeRoom(kind), others: consequences(row, username) };
+  }
+
+  async function keep(...record: KeptRecord): Promise<void> {
+    const { row, room, others } = await prepare(record);
+    const results = await change([...room, upsert(row), ...others]);
     if (results[room.length]?.length === 1) return;
     // another request may have ended the grant since this one found it: nothing more is given out for it
-    if (kind !== "Client") throw new AppError("not_found", "the grant has ended");
+    if (row.kind !== "Client") throw new AppError("not_found", "the grant has ended");
     throw new AppError("overloaded", "Cannot register the client: there are too many clients");
   }
 
@@ -265,6 +267,22 @@ export function createGrantStore(state: State) {
       if (kind === "Grant") return await endGrant(id);
       const which = sql`kind = ${kindOf(kind)} AND id = ${keyOf(kind, id)}`;
       return (await change(endStatements(which, state.now()))).at(-1)?.length === 1;
+    },
+    /**
+     * Uses a refresh token and keeps what is given out for it, all or nothing.
+     * @returns false where it was used before, or its grant has ended
+     */
+    async refresh(used: string, given: readonly KeptRecord[]): Promise<boolean> {
+      const token = sql`kind = ${kindOf("RefreshToken")} AND id = ${keyOf("RefreshToken", used)}`;
+      const isUsedNow = sql`EXISTS (SELECT 1 FROM records WHERE ${token} AND version = ${currentVersion})`;
+      const prepared = await Promise.all(given.map(prepare));
+      const kept = await change([
+        sql`UPDATE records SET used_at = ${state.now()}, version = ${currentVersion}
+          WHERE ${token} AND used_at IS NULL`,
+        ...prepared.map(({ row }) => upsert(row, isUsedNow)),
+        ...prepared.flatMap(({ room, others }) => [...room, ...others]),
+      ]);
+      return given.every((_record, at) => kept[1 + at]?.length === 1);
     },
     /** Marks what may be used once; false where that has happened before. */
     async use(kind: RecordKind, id: string): Promise<boolean> {
@@ -360,8 +378,14 @@ interface Row {
 
 const select = sql`SELECT id, value, used_at FROM records`;
 
-/** Keeps a record unless its grant has ended, or it is one client too many; what a later save leaves out stays as it was. */
-function upsert({ kind, key, grantId, alias, owner, client, value, time, expiresAt }: Row): Statement {
+/**
+ * Keeps a record unless its grant has ended, it is one client too many, or a condition does not hold; what a later save leaves
+ * out stays as it was.
+ */
+function upsert(
+  { kind, key, grantId, alias, owner, client, value, time, expiresAt }: Row,
+  condition = sql`1 = 1`,
+): Statement {
   const hasGrant = grantId === null
     ? sql`1 = 1`
     : sql`EXISTS (SELECT 1 FROM records WHERE kind = ${kindOf("Grant")} AND id = ${grantId})`;
@@ -373,7 +397,7 @@ function upsert({ kind, key, grantId, alias, owner, client, value, time, expires
       (kind, id, alias, part_of, owner, client, value, created_at, expires_at, version)
     SELECT ${kindOf(kind)}, ${key}, ${alias}, ${grantId}, ${owner ?? null}, ${client}, ${value}, ${time},
       ${expiresAt}, ${currentVersion}
-    WHERE ${hasGrant} AND ${hasRoom}
+    WHERE ${hasGrant} AND ${hasRoom} AND ${condition}
     ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, part_of = excluded.part_of,
       client = excluded.client, owner = coalesce(excluded.owner, records.owner),
       alias = coalesce(excluded.alias, records.alias), version = excluded.version,

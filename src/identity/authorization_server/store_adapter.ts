@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
-import type { GrantStore, RecordKind } from "./grant_store.ts";
+import type { GrantStore, KeptRecord, RecordKind } from "./grant_store.ts";
 import { accountMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
 import type { AccountSource } from "../users/user_directory.ts";
@@ -79,6 +79,19 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
     }
   }
 
+  /** By the requests that use a refresh token. */
+  const refreshes = new WeakMap<object, { readonly used: string; readonly given: KeptRecord[] }>();
+
+  async function refuseUsed(kind: RecordKind, id: string): Promise<never> {
+    const { InvalidGrant = Error } = errors;
+    const used = await store.find(kind, id);
+    if (used === undefined) throw new InvalidGrant("its grant has ended");
+    await store.endGrant(String(used["grantId"]));
+    // the provider tells with its refusal whose it was
+    Provider.ctx?.oidc.entity(kind, used);
+    throw new InvalidGrant("already used");
+  }
+
   return (name: string) => {
     if (!isRecordKind(name)) throw new AppError("internal", `Cannot keep records of the kind ${name}`);
     const kind = name;
@@ -87,13 +100,20 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
         try {
           const site = siteOf(options.clientAddress());
           if (kind === "Client") return await store.keepClient(id, payload, site);
-          await store.keep(
+          const record: KeptRecord = [
             kind,
             id,
             kind === "Interaction" ? withoutCookie(payload) : payload,
             (lifetimeSeconds ?? 0) * 1_000,
             kind === "Grant" ? { account: markOf(payload), site } : { site },
-          );
+          ];
+          const refresh = Provider.ctx && refreshes.get(Provider.ctx);
+          if (refresh === undefined) return await store.keep(...record);
+          refresh.given.push(record);
+          // the provider makes the access token last
+          if (kind === "AccessToken" && !await store.refresh(refresh.used, refresh.given)) {
+            await refuseUsed("RefreshToken", refresh.used);
+          }
         } catch (error) {
           // what may do later is no refusal
           if (!(error instanceof AppError) || error.data?.retryAfterSeconds !== undefined) throw error;
@@ -118,14 +138,10 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
       revokeByGrantId: (grantId: string) => store.endGrant(grantId),
       /** Of two that use a code or a refresh token at the same time, one is refused, and the grant ends. */
       async consume(id: string) {
-        if (await store.use(kind, id)) return;
-        const { InvalidGrant = Error } = errors;
-        const used = await store.find(kind, id);
-        if (used === undefined) throw new InvalidGrant("its grant has ended");
-        await store.endGrant(String(used["grantId"]));
-        // the provider tells with its refusal whose it was
-        Provider.ctx?.oidc.entity(kind, used);
-        throw new InvalidGrant("already used");
+        if (kind === "RefreshToken" && Provider.ctx !== undefined) {
+          // it is used with what is given out for it: a state that goes away in between would leave its client with neither
+          refreshes.set(Provider.ctx, { used: id, given: [] });
+        } else if (!await store.use(kind, id)) await refuseUsed(kind, id);
       },
     };
   };

@@ -135,7 +135,7 @@ async function refresh(load: Load, grant: Grant): Promise<boolean> {
       ledger.count("grants lost in the middle of a refresh");
       return false;
     }
-    // of a 503 too: the state may have gone away once the token was used up (docs/replicas.md)
+    // of a 503 too: the state's answer may have been lost on its way (docs/replicas.md)
     if (answer.status >= 500) isUncertain = true;
     if (!isUnanswered(load, `refreshing a token for ${grant.username}`, inText(answer), 200, sentAt)) {
       grant.access = String(answer.body["access_token"]);
