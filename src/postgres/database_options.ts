@@ -27,7 +27,7 @@ export interface DatabaseOptions {
   readonly sslCertFile?: string;
   readonly sslKeyFile?: string;
   readonly targetSessionAttrs: TargetSessionAttrs;
-  /** How old the rows of a standby may be where callers are spread over `hosts`, with `prefer-standby`; a minute where absent. */
+  /** Optional: how old a standby's rows may be where `prefer-standby` spreads callers over `hosts`. The default is a minute. */
   readonly maxReplicaLagMs?: number;
   /** Of a database with several hosts, on one of them alone: `HOST:PORT`, for the log. */
   readonly hostName?: string;

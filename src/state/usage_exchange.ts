@@ -23,8 +23,6 @@ const keptAfterEndMs = 60_000;
 
 /** A process that says nothing for so long is gone, and its calls with it. */
 const callsKeptMs = 5_000;
-/** Beside callers, whose keys are none like it. */
-const endsAt = " ends at";
 
 /** Reads what was used in the windows of now, and from then on exchanges it with the state. */
 export async function exchangeUsage(
@@ -88,13 +86,16 @@ export async function exchangeUsage(
   }
 
   const process = randomUUID();
-  const callsOf = new Map<string, Readonly<Record<string, unknown>>>();
+  const callsOf = new Map<
+    string,
+    { readonly calls: Readonly<Record<string, unknown>>; readonly endsAt: number }
+  >();
   const calls = state.of("calls at once");
   let wasIdle = true;
   if (state.isShared) {
     calls.follow((id, record) => {
       if (id === process) return;
-      if (isMap(record?.value)) callsOf.set(id, { ...record.value, [endsAt]: record.expiresAt });
+      if (isMap(record?.value)) callsOf.set(id, { calls: record.value, endsAt: record.expiresAt });
       else callsOf.delete(id);
       tellElsewhere();
     });
@@ -102,11 +103,11 @@ export async function exchangeUsage(
 
   function tellElsewhere(): void {
     const elsewhere = new Map<string, number>();
-    for (const [id, { [endsAt]: end, ...running }] of callsOf) {
+    for (const [id, { calls, endsAt }] of callsOf) {
       // a process that is gone has no calls
-      if (Number(end) <= state.now()) callsOf.delete(id);
+      if (endsAt <= state.now()) callsOf.delete(id);
       else {
-        for (const [caller, count] of Object.entries(running)) {
+        for (const [caller, count] of Object.entries(calls)) {
           elsewhere.set(caller, (elsewhere.get(caller) ?? 0) + Number(count));
         }
       }

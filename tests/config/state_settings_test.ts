@@ -53,6 +53,18 @@ Deno.test("a state that cannot be shared, or that callers could read, is refused
       `databases: [${app}]\nstate: { database: app, user: reader }`,
       "state.user: is the role of that database too: callers' statements could read the state",
     ],
+    [
+      `databases: [${app}]\nstate: { database: shop, host: db, port: 5433, user: reader }`,
+      "state.user: is the role of that database too: callers' statements could read the state",
+    ],
+    [
+      `databases: [${app}]\nstate: { database: app, port: 5433 }`,
+      "state.port: is the port of state.host, which is not given",
+    ],
+    [
+      `databases: [${app}]\nstate: { database: app, password: p, password_file: f }`,
+      "state.password_file: cannot be given together with password",
+    ],
   ] as const;
   for (const [text, fault] of cases) assert.deepEqual(await faultsOf(text), [fault]);
 });

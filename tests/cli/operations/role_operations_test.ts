@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { quoteIdentifier, quoteLiteral } from "../../../src/postgres/sql_text.ts";
 import { setupSql } from "../../../src/postgres/reader_role/setup_sql.ts";
+import { setUpSql } from "../../../src/state/postgres_engine.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import {
   createTestDatabase,
@@ -298,3 +299,38 @@ Deno.test("-setup-role and -check-role say what is missing", async () => {
     /-setup-role expects a role's name.*not none, public or one that begins with pg_/,
   );
 });
+
+testWithPostgres(
+  "-setup-role leaves the state of servers out, and -check-role tells of a role that may read it",
+  async () => {
+    await using fixture = await setUp();
+    const { database, role } = fixture;
+    const stateRole = `postern_state_${randomBytes(4).toString("hex")}`;
+    await database.query(setUpSql(stateRole));
+    try {
+      const { code, stdout, stderr } = await fixture.setup();
+      assert.equal(code, 0, stderr);
+      assert.doesNotMatch(stdout, /postern_state/);
+      await database.query(statementsOf(stdout));
+      await assert.rejects(
+        database.query(`SET ROLE ${role}; SELECT * FROM postern_state.records`),
+        /permission denied/,
+      );
+      await database.query(
+        `REVOKE TEMPORARY ON DATABASE "${database.name}" FROM PUBLIC;
+       GRANT USAGE ON SCHEMA postern_state TO ${role}; GRANT SELECT ON postern_state.records TO ${role}`,
+      );
+      const told = await fixture.check();
+      assert.equal(told.code, 1);
+      assert.match(
+        told.stdout,
+        /may read postern_state\.records, where sessions, grants and keys of servers are/,
+      );
+      const remedy = /REVOKE ALL ON SCHEMA postern_state FROM .*;/.exec(told.stdout)?.[0];
+      await database.query(remedy ?? "");
+      assert.equal((await fixture.check()).code, 0);
+    } finally {
+      await database.query(`DROP OWNED BY ${stateRole}; DROP ROLE ${stateRole}`);
+    }
+  },
+);

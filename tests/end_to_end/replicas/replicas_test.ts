@@ -286,6 +286,10 @@ testWithPostgres("metrics tell which settings and tokens each replica runs with"
     return new RegExp(`postern_generation_info\\{of="${of}",generation="([0-9a-f]{12})"\\} 1`).exec(text)
       ?.[1];
   };
+  const isReachable = async () =>
+    /^postern_state_reachable ([01])$/m.exec(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+      ?.[1];
+  assert.equal(await isReachable(), "1");
   const before = { tokens: await generation("tokens"), configuration: await generation("configuration") };
   assert.ok(before.tokens !== undefined && before.configuration !== undefined);
   await folder.addToken();
@@ -301,4 +305,6 @@ testWithPostgres("metrics tell which settings and tokens each replica runs with"
     "the settings are others",
     async () => await generation("configuration") !== before.configuration,
   );
+  await replicas.proxies[0]?.stop();
+  await waitUntil("the metric tells", async () => await isReachable() === "0");
 });
