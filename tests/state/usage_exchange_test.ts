@@ -300,3 +300,22 @@ testServers("calls of a process that is gone count no more after five seconds", 
     [1],
   );
 });
+
+testSharedStates(
+  "of more callers than are exchanged at once those who used most are told of first",
+  async (open) => {
+    await using here = await count(await open({ now: () => noon }));
+    await using there = await count(await open({ now: () => noon }));
+    for (let each = 0; each < 2_000; each++) here.counts.add(`caller ${each}`, "calls_per_minute", 1);
+    here.counts.add("busy", "calls_per_minute", 40);
+    here.counts.add("read", "rows_per_day", 1);
+    await here.exchange();
+    await there.exchange();
+    assert.equal(there.counts.used("busy", "calls_per_minute"), 40);
+    assert.equal(there.counts.used("read", "rows_per_day"), 1);
+    assert.equal(there.counts.size, 500);
+    for (let each = 0; each < 4; each++) await here.exchange();
+    await there.exchange();
+    assert.equal(there.counts.size, 2_002);
+  },
+);

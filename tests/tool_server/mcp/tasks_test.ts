@@ -359,6 +359,17 @@ testSharedStates("a task whose process was killed makes room for its owner's nex
   assert.deepEqual(await areThere(there, ann, [task, next]), [false, true]);
 });
 
+testSharedStates("tasks of a process that was killed hold nobody's place", async (open) => {
+  await using processes = await shared(open, { bounds: { ...bounds, tasks: 1 } });
+  const { here, there, clock } = processes;
+  await begin(here);
+  await processes.kill();
+  assert.ok(await isWaitedFor(there, bo));
+  clock.there += 40_001;
+  const next = await begin(there, bo);
+  assert.ok(await isThere(there, bo, next.id));
+});
+
 testSharedStates("the tasks of all processes are bounded together", async (open) => {
   const together = { tasks: 3, tasksPerOwner: 2, size: 1_800, sizePerOwner: 1_300 };
   await using processes = await shared(open, { bounds: together });
