@@ -1,5 +1,7 @@
 import { defined } from "../core/defined.ts";
 import { join } from "node:path";
+import { z } from "zod";
+import { AppError } from "../core/app_error.ts";
 import type { KeyVendor } from "../llm/provider_kinds.ts";
 import type { SettingPath } from "../core/yaml/value_tree.ts";
 
@@ -80,23 +82,34 @@ export function notifySocketFrom(env: Environment): string | undefined {
   return env["NOTIFY_SOCKET"] || undefined;
 }
 
-/** Which of several processes that serve one port a process is. */
-export interface OwnProcess {
+const ownProcess = z.object({
   /** From 1. */
-  readonly number: number;
+  number: z.int().min(1),
   /** How many there are. */
-  readonly of: number;
+  of: z.int().min(2),
   /** Where all of them listen: the parent has chosen where 0 was asked for. */
-  readonly ports: { readonly http: number; readonly server: number };
-}
+  ports: z.object({ http: z.int(), server: z.int() }),
+});
+
+/** Which of several processes that serve one port a process is. */
+export type OwnProcess = z.output<typeof ownProcess>;
 
 /** By it a parent tells each process which one it is, in JSON; nobody else sets it. */
 export const childVariable = "POSTERN_STARTED_BY_PARENT";
 
-/** Undefined in a process that no other of this program has started. */
+/**
+ * Undefined in a process that no other of this program has started.
+ * @throws {AppError} `invalid` where somebody else has set the variable
+ */
 export function ownProcessFrom(env: Environment): OwnProcess | undefined {
   const text = env[childVariable];
-  return text ? JSON.parse(text) : undefined;
+  if (!text) return undefined;
+  try {
+    return ownProcess.parse(JSON.parse(text));
+  } catch (cause) {
+    const reason = "the server alone sets it, for processes that it starts; unset it";
+    throw new AppError("invalid", `Cannot use the variable ${childVariable}: ${reason}`, { cause });
+  }
 }
 
 /** Where a vendor's key is looked for, once the configuration itself has none. */

@@ -8,7 +8,7 @@ import { readUserFile } from "../../identity/users/user_file.ts";
 import { checkStateFile, stateFile } from "../../state/sqlite_engine.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, createCheck, error, warning } from "./check.ts";
-import { type ServerFile, serverFileCheck } from "./file_checks.ts";
+import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
 import { openStateNow } from "../open_state.ts";
@@ -24,25 +24,32 @@ export function configurationChecks(config: Config, now: () => number): Check[] 
     ...(namesNothing(config) ? [nothingToRead] : []),
     ...(openness === undefined ? [] : [opennessCheck(openness)]),
     ...serverFiles(config).map((file) => serverFileCheck(file, now)),
-    ...(config.state.database === undefined ? [] : [stateCheck(config)]),
+    ...stateChecks(config),
   ];
 }
 
-/** Whether the database can keep the state. */
-function stateCheck(config: Config): Check {
-  return createCheck("state", async () => {
-    try {
-      await using _state = await openStateNow(config);
-      return [];
-    } catch (thrown) {
-      if (!(thrown instanceof AppError)) throw thrown;
-      const { cause, message } = thrown;
-      return [error(
-        cause instanceof AppError ? cause.message : message,
-        `-- Correct state in the configuration; ${ownCommand().name} -setup-state prints the SQL of its tables`,
-      )];
-    }
-  });
+/** Whether the database can keep the state, and whether its password is read by nobody else. */
+function stateChecks(config: Config): Check[] {
+  const { database } = config.state;
+  if (database === undefined) return [];
+  const { password_file: file } = database;
+  // a start tells of one that is missing when it connects
+  const ofFile = file === undefined ? undefined : secretFileCheck(file, "password");
+  return [
+    ...(ofFile === undefined ? [] : [createCheck(ofFile.name, ofFile.run)]),
+    createCheck("state", async () => {
+      try {
+        await using _state = await openStateNow(config);
+        return [];
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+        return [error(
+          thrown.message,
+          `-- ${ownCommand().name} -setup-state prints the SQL of the tables and their role; docs/replicas.md says more`,
+        )];
+      }
+    }),
+  ];
 }
 
 const nothingToRead: Check = {

@@ -326,3 +326,17 @@ async function isTaken(url: string): Promise<boolean> {
     return false;
   }
 }
+
+Deno.test("a variable that the parent alone sets is refused by name where somebody else has set it", async () => {
+  await using folder = await createConfigFolder(noDatabase);
+  for (const value of ["garbage", '{"number":1}', '{"number":0,"of":2,"ports":{"http":1,"server":1}}']) {
+    const { code, stderr } = await runProgram(["-http", "-config", folder.configFile], {
+      POSTERN_STARTED_BY_PARENT: value,
+    });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^postern: Cannot use the variable POSTERN_STARTED_BY_PARENT: the server alone sets it, .*; unset it\n$/,
+    );
+  }
+});
