@@ -5,6 +5,7 @@ import { testWithPostgres } from "../../support/database.ts";
 import { createFormBrowser, createOauthClient } from "../../support/oauth_server.ts";
 import { type Replicas, startReplicas } from "../../support/replicas.ts";
 import { freePort } from "../../support/token_issuer.ts";
+import { runProgram } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
@@ -307,4 +308,39 @@ testWithPostgres("metrics tell which settings and tokens each replica runs with"
   );
   await replicas.proxies[0]?.stop();
   await waitUntil("the metric tells", async () => await isReachable() === "0");
+});
+
+testWithPostgres("-doctor and a start name a role that may not use the state, and what to do", async () => {
+  await using replicas = await startReplicas({ count: 1 });
+  const [folder] = replicas.folders;
+  assert.ok(folder !== undefined);
+  const doctor = () => runProgram(["-config", folder.configFile, "-doctor", "-json"]);
+  const ofState = async () => {
+    const { diagnoses } = JSON.parse((await doctor()).stdout);
+    return [diagnoses].flat().flatMap(({ checks }) => checks).filter(({ check }) => check === "state");
+  };
+  assert.deepEqual((await ofState()).map(({ ok }) => ok), [true]);
+  await replicas.state.database.query(`REVOKE USAGE ON SCHEMA postern_state FROM ${replicas.state.role}`);
+  const [told] = await ofState();
+  assert.match(
+    told.finding,
+    /^Cannot use database .* for the state: its role may not read and write the tables; run -setup-state/,
+  );
+  const { code, stderr } = await runProgram(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /postern: Cannot use database .* for the state: its role may not read and write the tables/,
+  );
+  await replicas.state.database.query(
+    `GRANT USAGE ON SCHEMA postern_state TO ${replicas.state.role}; ALTER ROLE ${replicas.state.role} PASSWORD 'another'`,
+  );
+  // a server that trusts everybody asks for no password
+  if ((await ofState())[0].ok) return;
+  const refused = await runProgram(["-config", folder.configFile, "-list-users"]);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /Cannot use database .* for the state, see state in the configuration: .*(password|refuse)/i,
+  );
 });
