@@ -12,7 +12,7 @@ import { type Fleet, processes } from "./fleet.ts";
 import { createLedger } from "./ledger.ts";
 import type { Load } from "./load.ts";
 import type { Holdings } from "./processes.ts";
-import { seeded } from "./random.ts";
+import { createRandomNumbers } from "../../src/core/random_numbers.ts";
 
 export interface SoakResult {
   /** What broke what is promised. */
@@ -48,7 +48,13 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { fleet, seed, warmUpMs, faults, pauseMs, atLeast = [], say } = options;
   using ledger = createLedger(say);
   const stopping = new AbortController();
-  const load: Load = { fleet, ledger, random: seeded(seed), stopping: stopping.signal, ended: [] };
+  const load: Load = {
+    fleet,
+    ledger,
+    random: createRandomNumbers(seed),
+    stopping: stopping.signal,
+    ended: [],
+  };
   for (const replica of fleet.replicas) await untilReady(replica);
   const [first = "", second = "", third = ""] = fleet.tokens.free;
   const [alice = "", bob = "", carol = ""] = fleet.users;
@@ -70,7 +76,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   await sleep(warmUpMs);
   const warm = await holdings(fleet);
   say(`warmed up: ${told(warm)}`);
-  const faultsRandom = { ...load, random: seeded(seed + 1) };
+  const faultsRandom = { ...load, random: createRandomNumbers(seed + 1) };
   for (const fault of faults) {
     const startedAt = performance.now();
     const failed = ledger.errors.length;

@@ -22,7 +22,7 @@ import {
 import { hasVectors, startFleet } from "./fleet.ts";
 import { fillDisk } from "./full_disk.ts";
 import { startOwnState, startSpreadDatabase } from "./own_servers.ts";
-import { seeded } from "./random.ts";
+import { createRandomNumbers } from "../../src/core/random_numbers.ts";
 import { runSoak, told } from "./run_soak.ts";
 
 const seconds = Number(Deno.env.get("SOAK_SECONDS") ?? 3_600);
@@ -80,7 +80,7 @@ const kinds: readonly Fault[] = [
 
 /** All of them in some order, and again in another. */
 function* inRandomOrder(): Generator<Fault> {
-  const random = seeded(seed);
+  const random = createRandomNumbers(seed);
   for (;;) {
     const left = [...kinds];
     while (left.length > 0) {

@@ -72,6 +72,9 @@ const defaultBounds: TaskBounds = {
   sizePerOwner: 16 * 1024 * 1024,
 };
 
+/** Of one result, in UTF-16 units of its JSON, where all servers have the state over one connection: it takes 16 MiB at once. */
+const mostShared = 4 * 1024 * 1024;
+
 /** How long a call is waited for before it becomes a task. */
 const defaultWaitMs = 10_000;
 /** How long a task is kept after it has ended. */
@@ -105,6 +108,7 @@ export function createTasks({
   readonly rightsOf?: (principal: Principal) => string;
 }) {
   const { now } = state;
+  const mostOfOne = state.isShared ? Math.min(mostShared, bounds.sizePerOwner) : bounds.sizePerOwner;
   const working = new Map<string, Task>();
   const settling = new Set<Promise<void>>();
   const others = state.isShared ? createMessages(state, "cancelled task", (id) => cancelHere(id)) : undefined;
@@ -205,8 +209,8 @@ export function createTasks({
       ended,
     };
     const value = JSON.stringify(kept);
-    if (ended.status === "completed" && value.length > bounds.sizePerOwner) {
-      const most = sizeText(bounds.sizePerOwner);
+    if (ended.status === "completed" && value.length > mostOfOne) {
+      const most = sizeText(mostOfOne);
       const result = errorResult(
         `Cannot keep the result: it has ${
           sizeText(value.length)

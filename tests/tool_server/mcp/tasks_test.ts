@@ -437,3 +437,15 @@ testStates("where the state is away a call is waited for, and nothing is told of
   await assert.rejects(tasks.cancel(bo, before.id), gone);
   isAway = false;
 });
+
+testServers("a result that is too large for what servers share costs its own task alone", async (open) => {
+  await using processes = await shared(open, { bounds: { ...bounds, size: 1e8, sizePerOwner: 1e8 } });
+  const { here, there } = processes;
+  const [large, small] = [await begin(here), await begin(here)];
+  // three bytes each in UTF-8
+  await finish(here, large, "€".repeat(4 * 1024 * 1024 + 1));
+  await finish(here, small, "€".repeat(4 * 1024 * 1024 - 1_000));
+  const { ended } = await there.get(ann, large.id);
+  assert.match(JSON.stringify(ended), /Cannot keep the result: it has 4 MiB, and 4 MiB are kept at most/);
+  assert.equal((await there.get(ann, small.id)).ended?.status, "completed");
+});
