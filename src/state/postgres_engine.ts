@@ -18,6 +18,8 @@ const answerMs = 5_000;
 const mostWaiting = 5_000;
 /** Between two attempts to connect, where nobody asks. */
 const connectEveryMs = 1_000;
+/** Before the log says again what it has said. */
+const tellAgainMs = 60_000;
 /** How far the clocks may be apart before a warning. */
 const clockToleranceMs = 2_000;
 
@@ -45,8 +47,9 @@ export async function openPostgresEngine(
   const queue = createQueue();
   let waiting = 0;
   let aheadMs = 0;
-  /** Why it cannot be reached, as the log has it. */
+  /** Why it cannot be reached. */
   let away: string | undefined;
+  let told: { readonly why: string; readonly at: number } | undefined;
 
   async function open(): Promise<Connection> {
     const connection = await connect(database, { signal: stopping.signal, logger });
@@ -65,6 +68,7 @@ export async function openPostgresEngine(
     }
     if (away !== undefined) logger.info(`The state's ${name} answers again`);
     away = undefined;
+    told = undefined;
     for (const listener of listeners) listener(true);
     return connection;
   }
@@ -94,28 +98,35 @@ export async function openPostgresEngine(
   }
 
   async function askNow(text: string): Promise<readonly (readonly StateRow[])[]> {
-    let connection: Connection | undefined;
     try {
-      connection = await withDeadline(answerMs, stopping.signal, () => connected());
+      const connection = await withDeadline(answerMs, stopping.signal, () => connected());
       const answer = connection.client.query(text);
       if (!await settlesWithin(answerMs, answer.catch(() => {}))) connection.destroy();
       const results: pg.QueryResult | pg.QueryResult[] = await answer;
       return [results].flat().map(({ rows }) => rows);
     } catch (cause) {
-      if (cause instanceof pg.DatabaseError && !isOfServer(cause)) throw cause;
-      tellAway(cause);
-      // the next one looks first whether the database can be used
-      connection?.destroy();
+      const isAnswer = cause instanceof pg.DatabaseError;
+      if (isAnswer && !isOfServer(cause)) throw cause;
+      // what a full disk refuses, others may still read
+      if (isAnswer) tell(cause);
+      else tellAway(cause);
       throw new AppError("unavailable", stateIsAway, { cause, data: { retryAfterSeconds: 1 } });
     }
   }
 
-  /** Once for each reason. */
-  function tellAway(cause: unknown): void {
+  /** Once a minute for each reason. */
+  function tell(cause: unknown): string {
     const why = cause instanceof Error ? cause.message : String(cause);
-    if (why === away || stopping.signal.aborted) return;
+    const now = performance.now();
+    const isTold = told?.why === why && now - told.at < tellAgainMs;
+    if (isTold || stopping.signal.aborted) return why;
     logger.warn(`The state's ${name} cannot be used at the moment: ${why}`);
-    away = why;
+    told = { why, at: now };
+    return why;
+  }
+
+  function tellAway(cause: unknown): void {
+    away = tell(cause);
   }
 
   try {

@@ -259,3 +259,26 @@ testWithPostgres("a state whose tables were gone for a moment is used again once
   await made.database.query("ALTER TABLE postern_state.gone RENAME TO clock");
   await waitUntil("it answers again", () => state.catchUp().then(() => true, () => false));
 });
+
+testWithPostgres("what a full disk refuses is told once, and others still read", async () => {
+  await using made = await createStateDatabase();
+  const { lines, logger } = recordingLogger();
+  await using state = await made.open({ logger });
+  const keep = (id: string) => state.of("a").keep({ id, value: 1, expiresAt: state.now() + 60_000 });
+  await keep("before");
+  await made.database.query(`
+    CREATE FUNCTION postern_state.refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER disk_is_full BEFORE INSERT ON postern_state.records EXECUTE FUNCTION postern_state.refuse()`);
+  for (let each = 0; each < 3; each++) {
+    await assert.rejects(keep("meanwhile"), isUnavailable);
+    assert.deepEqual((await state.read([sql`SELECT id FROM records`]))[0]?.map(({ id }) => id), ["before"]);
+    await state.catchUp();
+    state.requireCurrent();
+  }
+  const told = lines.filter((line) => line.includes("no space left on device"));
+  assert.equal(told.length, 1, lines.join("\n"));
+  assert.ok(!lines.some((line) => line.includes("answers again")), lines.join("\n"));
+  await made.database.query("DROP TRIGGER disk_is_full ON postern_state.records");
+  await keep("after");
+});
