@@ -120,7 +120,8 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
   let learntAt = -Infinity;
   /** Whether versions may have been lost that were known here. */
   let isAnew = false;
-  let hasFailed = false;
+  /** What fails at the moment: what is read may work while nothing can be written. */
+  const failing = new Set<"read" | "write to">();
   let isClosed = false;
   let catching: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -247,17 +248,17 @@ export function openState({ engine, graceMs, logger }: StateOptions): State {
     });
   }
 
-  async function orWarn(doing: string, work: () => Promise<unknown>): Promise<boolean> {
+  async function orWarn(doing: "read" | "write to", work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
-      hasFailed = false;
+      failing.delete(doing);
       return true;
     } catch (error) {
       if (isClosed) return false;
       // once, until it works again: it is tried every second
       const loss = isShared ? "" : ": a restart forgets what changes now";
-      if (!hasFailed) logger.warn(`Cannot ${doing} the state in ${name}${loss}`, { error });
-      hasFailed = true;
+      if (!failing.has(doing)) logger.warn(`Cannot ${doing} the state in ${name}${loss}`, { error });
+      failing.add(doing);
       return false;
     }
   }

@@ -279,6 +279,20 @@ testWithPostgres("what a full disk refuses is told once, and others still read",
   const told = lines.filter((line) => line.includes("no space left on device"));
   assert.equal(told.length, 1, lines.join("\n"));
   assert.ok(!lines.some((line) => line.includes("answers again")), lines.join("\n"));
+  // nor is what is tried again every second
+  await made.database.query(
+    "CREATE TRIGGER disk_is_full BEFORE INSERT ON postern_state.ended EXECUTE FUNCTION postern_state.refuse()",
+  );
+  for (let each = 0; each < 3; each++) {
+    await state.of("a").forget("before");
+    await state.catchUp();
+  }
+  assert.equal(
+    lines.filter((line) => line.includes("Cannot write to the state")).length,
+    1,
+    lines.join("\n"),
+  );
+  await made.database.query("DROP TRIGGER disk_is_full ON postern_state.ended");
   await made.database.query("DROP TRIGGER disk_is_full ON postern_state.records");
   await keep("after");
 });
