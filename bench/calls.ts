@@ -5,12 +5,13 @@
  * measured in turn on the same PostgreSQL, with as many connections to it. Each figure is the median of five runs; `wrk`
  * sends the load where it is.
  *
- * POSTERN_PROCESSES=2 has ours serve with two processes; its CPU is then their parent's alone.
+ * PROCESSES=2 measures ours with two processes too (`processes: 2`). POOL_SIZE is how many connections to PostgreSQL each
+ * server has, 4 where it is not set.
  *
- *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] [TOOLBOX_SERVER=…] deno task bench:calls [part of a kind]
+ *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] [TOOLBOX_SERVER=…] [PROCESSES=…] deno task bench:calls [part of a kind]
  */
 import type { LoadRequest } from "./http_load.ts";
-import { median, printTable, residentBytes } from "./measure.ts";
+import { median, printTable, residentBytes, sharedOutBytes } from "./measure.ts";
 import { asToolboxCall, startPeer, startToolbox } from "./peer.ts";
 import {
   asClient,
@@ -27,10 +28,14 @@ const rounds = 5;
 const connections = 32;
 const wanted = Deno.args[0] ?? "";
 const peerPath = Deno.env.get("PEER_SERVER");
+const processes = Deno.env.get("PROCESSES");
 const toolboxPath = Deno.env.get("TOOLBOX_SERVER");
 
 await using database = await createMeasuredDatabase();
 await using ours = await startToolServer({ database });
+await using several = processes === undefined
+  ? undefined
+  : await startToolServer({ database, settings: `processes: ${processes}\n` });
 await using peer = peerPath === undefined ? undefined : await startPeer(peerPath, database);
 await using toolbox = toolboxPath === undefined ? undefined : await startToolbox(toolboxPath, database);
 
@@ -45,6 +50,10 @@ const ways: readonly Way[] = [
   { name: "bare JSON-RPC", server: ours, send: (request) => request },
   { name: "2025-06-18", server: ours, send: older },
   { name: "2026-07-28", server: ours, send: (request) => asClient(request, "2026-07-28") },
+  ...(several === undefined ? [] : [
+    { name: `bare, ${processes} processes`, server: several, send: (request: LoadRequest) => request },
+    { name: `2025-06-18, ${processes} processes`, server: several, send: older },
+  ]),
   ...(peer === undefined ? [] : [{ name: "pgEdge's", server: peer, send: older }]),
   ...(toolbox === undefined
     ? []
@@ -90,6 +99,6 @@ printTable(
 const servers = new Map(ways.map(({ name, server }) => [server, name]));
 const memory = Array.from(servers, async ([{ pid }, name]) => {
   const { now, peak } = await residentBytes(pid);
-  return [name, ...[now, peak].map((bytes) => (bytes / 2 ** 20).toFixed(0))];
+  return [name, ...[now, peak, await sharedOutBytes(pid)].map((bytes) => (bytes / 2 ** 20).toFixed(0))];
 });
-printTable(["memory", "MB in the end", "peak"], await Promise.all(memory));
+printTable(["memory, MB", "in the end", "peak", "PSS of all its processes"], await Promise.all(memory));

@@ -15,18 +15,38 @@ export async function residentBytes(pid: number): Promise<{ readonly now: number
   return { now: bytes("VmRSS"), peak: bytes("VmHWM") };
 }
 
-/** CPU time that a process has taken on all of its threads, in milliseconds, as Linux counts it. */
+/** The memory of a process and those that it started, in bytes; what several of them map counts once (PSS). */
+export async function sharedOutBytes(pid: number): Promise<number> {
+  const kilobytes = (await processTree(pid)).map(async (each) => {
+    const rollup = await Deno.readTextFile(`/proc/${each}/smaps_rollup`);
+    return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]);
+  });
+  return (await Promise.all(kilobytes)).reduce((sum, each) => sum + each, 0) * 1024;
+}
+
+/** CPU time that a process and those that it started have taken on all threads, in milliseconds, as Linux counts it. */
 export async function cpuMs(pid: number): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  // the name of the program, in brackets, may hold blanks
-  const [userTicks = 0, systemTicks = 0] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(
-    Number,
-  );
-  return (userTicks + systemTicks) * msPerTick;
+  const ticks = (await processTree(pid)).map(async (each) => {
+    const stat = await Deno.readTextFile(`/proc/${each}/stat`);
+    // the name of the program, in brackets, may hold blanks
+    const [user = 0, system = 0] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
+    return user + system;
+  });
+  return (await Promise.all(ticks)).reduce((sum, each) => sum + each, 0) * msPerTick;
 }
 
 // USER_HZ, which is 100 on every Linux of today
 const msPerTick = 10;
+
+/** A process, and those that it started and that they started. */
+async function processTree(pid: number): Promise<number[]> {
+  const tasks = await Array.fromAsync(Deno.readDir(`/proc/${pid}/task`));
+  const children = await Promise.all(
+    tasks.map(({ name }) => Deno.readTextFile(`/proc/${pid}/task/${name}/children`).catch(() => "")),
+  );
+  const ids = children.flatMap((text) => text.split(" ").filter((each) => each.trim() !== "").map(Number));
+  return [pid, ...(await Promise.all(ids.map(processTree))).flat()];
+}
 
 /** One line of the report. */
 export function print(what: string, figure: string): void {

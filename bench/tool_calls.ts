@@ -7,7 +7,7 @@ import { itemsTable } from "./items_table.ts";
 import { cpuMs, printMachine } from "./measure.ts";
 
 /** Connections of a server to PostgreSQL, for each principal and database. */
-export const poolSize = 4;
+export const poolSize = Number(Deno.env.get("POOL_SIZE") ?? 4);
 
 /** A database with what the calls read: 10,000 items of 4 columns, and 1,000 rows of 40 columns of 40 characters. */
 export async function createMeasuredDatabase(): Promise<TestDatabase> {
