@@ -120,7 +120,7 @@ const fullScoring = `WITH words AS MATERIALIZED (SELECT term, count AS asked FRO
   ), found AS MATERIALIZED (SELECT * FROM occurrences JOIN words USING (term)),
   frequencies AS MATERIALIZED (SELECT term, count(*) AS df FROM found GROUP BY 1)
   SELECT id FROM found JOIN frequencies USING (term) CROSS JOIN total GROUP BY id
-  ORDER BY sum(asked * ln(1 + (n - df + 0.5) / (df + 0.5)) * count / (count + 2 * (0.25 + 0.75 * length / mean))) DESC, id
+  ORDER BY sum(asked * ln(1 + (n - df + 0.5) / (df + 0.5)) * count / (count + 1.2 * (0.6 + 0.4 * length / mean))) DESC, id
   LIMIT 10`;
 
 const densityRanking = `SELECT id FROM vectors,

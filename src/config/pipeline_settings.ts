@@ -78,6 +78,8 @@ export interface PipelineConfig extends RowSecurity {
   readonly search: {
     hybrid_enabled: boolean;
     vector_weight: number;
+    bm25_k1?: number;
+    bm25_b?: number;
     min_similarity?: number;
   };
   readonly allow_include_sources: boolean;
@@ -176,15 +178,13 @@ export function defaultVectorWeight(embedding: string): number {
 }
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<
-    Parsed["search"]
-  > = {},
+  { hybrid_enabled = true, vector_weight, ...rest }: NonNullable<Parsed["search"]> = {},
   embedding: EmbeddingKind,
 ): PipelineConfig["search"] {
   return {
     hybrid_enabled,
     vector_weight: vector_weight ?? defaultVectorWeight(embedding),
-    ...defined({ min_similarity }),
+    ...defined(rest),
   };
 }
 

@@ -12,6 +12,7 @@ import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
@@ -97,10 +98,12 @@ async function openPipeline(
     logger,
   });
   const tables = config.tables.map(tableSettings);
-  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, min_similarity } = config.search;
+  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, bm25_k1, bm25_b, min_similarity } =
+    config.search;
   const search: SearchSettings = {
     hybridEnabled,
     vectorWeight,
+    bm25: { k1: bm25_k1 ?? usualBm25.k1, b: bm25_b ?? usualBm25.b },
     ...defined({ minSimilarity: min_similarity }),
   };
   const now = () => performance.now();

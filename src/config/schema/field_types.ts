@@ -38,10 +38,12 @@ export const integer = (min: number, max?: number) => {
   return max === undefined ? atLeast : atLeast.max(max, { error });
 };
 
-export const fraction = () => {
-  const error = "expected a number from 0 to 1";
-  return z.number({ error }).min(0, { error }).max(1, { error });
+export const number = (min: number, max: number) => {
+  const error = `expected a number from ${min} to ${max}`;
+  return z.number({ error }).min(min, { error }).max(max, { error });
 };
+
+export const fraction = () => number(0, 1);
 
 export const port = () => integer(1, 65535);
 

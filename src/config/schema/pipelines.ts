@@ -12,6 +12,7 @@ import {
   keptEmpty,
   list,
   listOfSome,
+  number,
   port,
   section,
   sourceName,
@@ -90,6 +91,12 @@ const search = section({
   hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
     "Weight of the vector search against the keyword search, 0 to 1",
+  ),
+  bm25_k1: number(0, 10).optional().describe(
+    "BM25's k1: how slowly repeats of a word stop counting; without it, 1.2",
+  ),
+  bm25_b: fraction().optional().describe(
+    "BM25's b: how much a long text is held against its words; without it, 0.4",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
 });

@@ -10,12 +10,14 @@ import type {
 } from "./find_keyword_index.ts";
 import { indexObjects, indexTable, listLength } from "./index_record.ts";
 import {
+  type Bm25,
   countInSql,
   docOf,
   impactOf,
   impactSql,
   inverseFrequencySql,
   lexemesSql,
+  usualBm25,
   vectorSql,
 } from "./term_sql.ts";
 
@@ -25,6 +27,8 @@ export interface KeywordSearch {
   readonly limit: number;
   /** A condition on the table, which it names as `source`, or not at all. */
   readonly filter?: SqlText | undefined;
+  /** Optional; the default is {@linkcode usualBm25}. */
+  readonly bm25?: Bm25 | undefined;
 }
 
 /** One statement for the rows that answer a question by its words: `id text`, `score float8`, higher is better. */
@@ -47,7 +51,8 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   }
   // PostgreSQL has no place for NUL in a text
   const question = search.question.replaceAll("\0", " ");
-  const asked: AskedWords = { question: sql`${question}`, limit, filter: search.filter };
+  const { filter, bm25 = usualBm25 } = search;
+  const asked: AskedWords = { question: sql`${question}`, limit, filter, bm25 };
   const askedOfParser = { ...asked, question: sql`${askedText(question)}` };
   switch (index.kind) {
     case "postern":
@@ -68,6 +73,7 @@ interface AskedWords {
   readonly question: SqlText;
   readonly limit: number;
   readonly filter: SqlText | undefined;
+  readonly bm25: Bm25;
 }
 
 /**
@@ -125,13 +131,15 @@ const exactRows = 5_000;
  * are then scored from their own words, so a document found by one word gets its due for all. What is read is bounded,
  * whatever the size of the corpus. Rows are joined to the source, which may lack some by now.
  */
-function ownIndexSql(index: OwnIndex, { question, limit, filter }: AskedWords): SqlText {
+function ownIndexSql(index: OwnIndex, { question, limit, filter, bm25 }: AskedWords): SqlText {
   const candidatesSql = filter === undefined ? bestSql(index) : passingSql(index, filter);
   const visible = filter === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : "";
   return verbatimSql`WITH statistics AS MATERIALIZED (
     SELECT greatest(documents, 1)::float8 AS documents, average_length FROM ${indexTable} WHERE id = ${index.id}
   ), ${wordsSql(index, question)}, ${foundSql(index)}, ${candidatesSql}, scored AS (
-    SELECT c.key, sum(w.weight * ${impactSql("n.count", "c.length::float8", "s.average_length")}) AS score
+    SELECT c.key, sum(w.weight * ${
+    impactSql("n.count", "c.length::float8", "s.average_length", bm25)
+  }) AS score
     FROM candidates c CROSS JOIN statistics s CROSS JOIN words w
     CROSS JOIN LATERAL (SELECT ${countInSql("c.terms", "w.term")}::float8 AS count OFFSET 0) n
     WHERE n.count > 0 GROUP BY c.key
@@ -249,7 +257,7 @@ const matchesAtMost = 10_000;
  * Exact while the bound is not met; beyond it the matches stand for the corpus. Where callers have rows of their own, the
  * corpus is those: they alone count towards the bounds, and a place among the rows of others gives none an advantage.
  */
-function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords): SqlText {
+function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: AskedWords): SqlText {
   const { table, idColumn, isOfCallers = false } = source;
   const config = quoteLiteral(source.config);
   const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
@@ -284,7 +292,7 @@ function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords
     SELECT c.lexeme, count(*) AS df FROM counts c JOIN words USING (lexeme) GROUP BY 1
   )
   SELECT c.key::text AS id, sum(w.count * ${inverseFrequencySql("s.documents", "f.df")}
-    * ${impactSql("c.count", "c.length", "s.average_length")})::float8 AS score
+    * ${impactSql("c.count", "c.length", "s.average_length", bm25)})::float8 AS score
   FROM counts c JOIN words w USING (lexeme) JOIN frequencies f USING (lexeme) CROSS JOIN statistics s
   GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`;
 }

@@ -103,7 +103,7 @@ export function countInSql(terms: string, term: string): string {
  * number, so that entries sort by impact.
  */
 export function entrySql(element: string, length: string, doc: string, baseLength: number): string {
-  const impact = impactSql(`${countOf(element)}::float8`, length, String(baseLength));
+  const impact = impactSql(`${countOf(element)}::float8`, length, String(baseLength), usualBm25);
   return `((${impactScale} * ${impact})::bigint << ${docBits} | ${doc})`;
 }
 
@@ -123,13 +123,18 @@ export function impactOf(entry: string): string {
  * document frequency.
  */
 
-/** How fast repeats of a word stop counting: the value of the usual range, 1.2 to 2, that is best on Cranfield. */
-const k1 = 2;
-/** How much a long text is held against its words. */
-const b = 0.75;
+export interface Bm25 {
+  /** How fast repeats of a word stop counting: 0 where a word counts once. */
+  readonly k1: number;
+  /** How much a long text is held against its words, from 0 to 1. */
+  readonly b: number;
+}
+
+/** What is best over several judged collections: docs/rag.md tells which. */
+export const usualBm25: Bm25 = { k1: 1.2, b: 0.4 };
 
 /** A word's impact in a text: SQL over the count of the word, the text's length and the average length, in words. */
-export function impactSql(count: string, length: string, averageLength: string): string {
+export function impactSql(count: string, length: string, averageLength: string, { k1, b }: Bm25): string {
   return `${count} / (${count} + ${k1} * (${1 - b} + ${b} * ${length} / ${averageLength}::float8))`;
 }
 

@@ -22,6 +22,11 @@ export interface Candidate extends Omit<RetrievedDocument, "score"> {
   readonly nearestScore?: number;
   /** Its score in the search by words, higher is better. Optional. */
   readonly matchingScore?: number;
+  /**
+   * Both scores of the documents nearest to it, on average, weighted by their nearness. Optional: none where one search alone
+   * counts, and below the first documents.
+   */
+  readonly agreed?: { readonly nearestScore?: number; readonly matchingScore?: number };
 }
 
 /** The results of the searches of one table. */

@@ -5,15 +5,19 @@ import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 /** How many results each search may return where repeats fill its list. */
 export const maxDepth = 400;
 
-/** Fewer scores do not tell what is usual. */
-const leastDepth = 100;
+/** How far down both searches go: far enough to find what is good in both and best in neither. */
+const usualDepth = 100;
+
+/** How far down each search goes. More documents only where more are asked for, or how many would change their order. */
+export function depthOf(limit: number): number {
+  return Math.min(Math.max(usualDepth, limit), maxDepth);
+}
 
 /**
- * How many results each search returns: enough to find documents that are good in both searches and best in neither.
+ * Documents that are near each other tend to answer the same questions (the cluster hypothesis; van Rijsbergen,
+ * "Information Retrieval", 1979). So of the first documents, each one's score is in part that of the documents nearest to it.
  */
-export function depthOf(limit: number): number {
-  return Math.max(leastDepth, Math.min(4 * limit, limit + 100, maxDepth));
-}
+export const agreement = { documents: 50, neighbours: 10, weight: 0.5 } as const;
 
 /**
  * The results of one table's searches, in SQL: `id`, `nearest_score` and `matching_score`, each row once. It reads `id` and
@@ -39,14 +43,51 @@ export function foundSql(
 }
 
 /**
- * One table's searches as one, in SQL: what `postern_all` has of {@linkcode foundSql}, with `score`, the best first.
+ * One table's searches as one, in SQL: what `postern_all` has of {@linkcode foundSql}, with `score`, the best first. Its
+ * `nearest_filled` and `matching_filled` are the scores that count, also of what a list lacks.
  *
  * @param vectorWeight from 0 to 1; what is left of 1 is the weight of the words
  */
 export function fusionSql(vectorWeight: number): SqlText {
-  return sql`SELECT *, ${
-    scoreSql(vectorWeight)
-  } AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`;
+  const filled = (score: "nearest" | "matching") =>
+    verbatim(`greatest(${score}_score, min(${score}_score) OVER ()) AS ${score}_filled`);
+  return sql`SELECT *, ${filled("nearest")}, ${filled("matching")},
+      ${scoreSql(vectorWeight)} AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`;
+}
+
+/**
+ * What `postern_distinct` has of {@linkcode fusionSql}, with what the nearest of its first documents have on average, weighted
+ * by their nearness: `agreed_nearest` and `agreed_matching`, NULL below the first ones, and where too few have a vector to
+ * tell; and `agreed_score`, by which they are ordered. It reads each one's `unit`, the vector that nearness is told by.
+ *
+ * @param nearness of `postern_distinct`'s `one` and `other`, from -1 to 1, as SQL
+ */
+export function agreedSql(nearness: SqlText): SqlText {
+  const { documents, neighbours, weight } = agreement;
+  const mean = (column: string) =>
+    verbatim(`sum(n.nearness * n.${column}) / nullif(sum(n.nearness), 0) AS ${column}`);
+  // what has no neighbours must not be better for it
+  const agreed = (column: string) => verbatim(`coalesce(near.${column}, avg(one.${column}) OVER ())`);
+  return sql`WITH postern_first AS MATERIALIZED (
+      SELECT * FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${documents}
+    ), postern_agreed AS MATERIALIZED (
+      SELECT one.id, ${agreed("nearest_filled")} AS agreed_nearest, ${
+    agreed("matching_filled")
+  } AS agreed_matching,
+        round(${1 - weight}::float8 * one.score + ${weight}::float8 * ${agreed("score")}) AS score
+      FROM postern_first one CROSS JOIN LATERAL (
+        SELECT ${mean("nearest_filled")}, ${mean("matching_filled")}, ${mean("score")}
+        FROM (
+          SELECT other.*, greatest(${nearness}, 0) AS nearness FROM postern_first other
+          WHERE other.id <> one.id AND other.unit IS NOT NULL AND one.unit IS NOT NULL
+          ORDER BY nearness DESC LIMIT ${neighbours}
+        ) n
+      ) near
+      WHERE (SELECT count(unit) FROM postern_first) > ${neighbours}
+    )
+    SELECT f.*, a.agreed_nearest, a.agreed_matching,
+      coalesce(a.score, least(f.score, (SELECT min(score) FROM postern_agreed))) AS agreed_score
+    FROM postern_distinct f LEFT JOIN postern_agreed a USING (id)`;
 }
 
 /**
@@ -138,13 +179,25 @@ function scoresOf(tables: readonly TableSearch[], vectorWeight: number): number[
   const depth = Math.max(0, ...tables.map((table) => table.depth));
   const nearest = spreadOf(compared.map(({ nearestScores }) => nearestScores), depth);
   const matching = spreadOf(compared.map(({ matchingScores }) => matchingScores), depth);
-  return compared.map(({ candidates }) =>
-    candidates.map(({ nearestScore, matchingScore }) => {
-      const sum = vectorWeight * standardScore(nearestScore, nearest) +
-        (1 - vectorWeight) * standardScore(matchingScore, matching);
-      return share(Math.round(sum / resolution) * resolution);
-    })
+  const sumOf = (nearestScore: number | undefined, matchingScore: number | undefined) =>
+    vectorWeight * standardScore(nearestScore, nearest) +
+    (1 - vectorWeight) * standardScore(matchingScore, matching);
+  const isAgreed = compared.every(({ candidates: [first] }) =>
+    first === undefined || first.agreed !== undefined
   );
+  return compared.map(({ candidates }) => {
+    let least = Infinity;
+    return candidates.map(({ nearestScore, matchingScore, agreed }) => {
+      let sum = sumOf(nearestScore, matchingScore);
+      if (isAgreed && agreed !== undefined) {
+        const { weight } = agreement;
+        sum = (1 - weight) * sum + weight * sumOf(agreed.nearestScore, agreed.matchingScore);
+        least = Math.min(least, sum);
+      }
+      // below those that agree
+      return share(Math.round(Math.min(sum, least) / resolution) * resolution);
+    });
+  });
 }
 
 /** Distances of different kinds cannot be compared, but the similarities of the candidates can. */
@@ -154,7 +207,7 @@ function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
     const found = table.candidates.map((candidate) =>
       candidate.nearestScore === undefined ? undefined : candidate.similarity
     );
-    const candidates = table.candidates.map(({ nearestScore: _, ...candidate }, place) => {
+    const candidates = table.candidates.map(({ nearestScore: _, agreed: __, ...candidate }, place) => {
       const score = found[place];
       return score === undefined ? candidate : { ...candidate, nearestScore: score };
     });

@@ -1,8 +1,16 @@
 import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { SearchByWords } from "../keyword/keyword_search.ts";
+import type { Bm25 } from "../keyword/term_sql.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { foundSql, fusionSql } from "./fusion.ts";
-import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_search.ts";
+import { agreedSql, agreement, foundSql, fusionSql } from "./fusion.ts";
+import {
+  embeddingSql,
+  nearnessSql,
+  similaritySql,
+  trimmedSql,
+  unitSql,
+  vectorSearch,
+} from "./vector_search.ts";
 
 export interface RetrievalSearch {
   readonly table: DocumentTable;
@@ -23,12 +31,13 @@ export interface RetrievalSearch {
   /** Optional: none where the words of the question do not count. */
   readonly keywordSearch: SearchByWords | undefined;
   readonly minSimilarity: number | undefined;
+  readonly bm25: Bm25 | undefined;
 }
 
 /**
  * Both searches, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
  * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_score`,
- * `matching_score`, `similarity`, `is_crowded`, `is_ambiguous`, `scores`; the best
+ * `matching_score`, `similarity`, `is_crowded`, `is_ambiguous`, `scores`, `agreed_nearest`, `agreed_matching`; the best
  * first, each text once. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
  * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
  * which were not looked at. The first row's `scores` are JSON: all of the search by vectors, and all of that by words.
@@ -44,18 +53,24 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
   const mayBeAmbiguous = search.embedding === undefined && key.isId;
   // where a least similarity may drop some of them, all candidates are looked at
   const areAllSeen = search.isThorough || minSimilarity !== undefined;
-  const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
+  const isAgreed = search.embedding !== undefined && keywordSearch !== undefined && vectorWeight > 0;
+  const seen = isAgreed ? Math.max(limit, agreement.documents) : limit;
+  const candidates = areAllSeen ? sql`` : sql`LIMIT ${seen}`;
+  const unit = isAgreed ? unitSql(table, search.embedding.length) : sql`NULL`;
+  const ranked = isAgreed
+    ? agreedSql(nearnessSql(table, "one.unit", "other.unit"))
+    : sql`SELECT *, NULL AS agreed_nearest, NULL AS agreed_matching, score AS agreed_score FROM postern_distinct`;
   const found = foundSql({ vectorWeight, hasWords: keywordSearch !== undefined, depth });
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
     postern_all AS MATERIALIZED (${found}),
     postern_fused AS MATERIALIZED (${fusionSql(vectorWeight)} ${candidates}),
     postern_found AS (
-      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
+      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity, t.unit,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
       FROM postern_fused f JOIN (
         SELECT ${identifierSql(key.name)} AS id, ${verbatim(textColumn)}::text AS content,
-          ${similarity ?? sql`NULL::float8`} AS similarity
+          ${similarity ?? sql`NULL::float8`} AS similarity, ${unit} AS unit
         FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
       ) t ON t.id = f.id::${verbatim(key.type)} ${least}
       ORDER BY f.id, t.similarity DESC NULLS LAST
@@ -63,14 +78,15 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       SELECT DISTINCT ON (digest) * FROM (
         SELECT *, md5(${verbatim(trimmedSql("content"))}) AS digest FROM postern_found
       ) d ORDER BY digest, score DESC, id COLLATE "C"
-    )
+    ), postern_ranked AS MATERIALIZED (${ranked})
     SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest,
       nearest_score, matching_score, similarity,
-      (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
+      (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : seen}
         AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous,
-      CASE WHEN row_number() OVER (ORDER BY score DESC, id COLLATE "C") = 1 THEN (
-        SELECT json_build_array(json_agg(nearest_score), json_agg(matching_score)) FROM postern_all) END AS scores
-    FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
+      CASE WHEN row_number() OVER (ORDER BY agreed_score DESC, score DESC, id COLLATE "C") = 1 THEN (
+        SELECT json_build_array(json_agg(nearest_score), json_agg(matching_score)) FROM postern_all) END AS scores,
+      agreed_nearest, agreed_matching
+    FROM postern_ranked ORDER BY agreed_score DESC, score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
 /**
@@ -78,7 +94,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
  * gave none that is a finite number.
  */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
-  const { table, question, filter, depth: limit, keywordSearch, vectorWeight } = search;
+  const { table, question, filter, depth: limit, keywordSearch, vectorWeight, bm25 } = search;
   const length = search.embedding && { dimensions: search.embedding.length };
   const listed = (name: string, score: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
@@ -91,7 +107,7 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
     searches.push(listed("postern_nearest", "-distance", nearest));
   }
   if (keywordSearch !== undefined) {
-    searches.push(listed("postern_matching", "score", keywordSearch({ question, limit, filter })));
+    searches.push(listed("postern_matching", "score", keywordSearch({ question, limit, filter, bm25 })));
   }
   return joinSql(searches, ", ");
 }

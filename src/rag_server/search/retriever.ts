@@ -9,6 +9,7 @@ import { type StatementError, withoutQuotes } from "../../postgres/read/statemen
 import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
+import type { Bm25 } from "../keyword/term_sql.ts";
 import type { Filter } from "../query.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import type { DocumentTable } from "./document_table.ts";
@@ -23,6 +24,8 @@ export interface SearchSettings {
   readonly hybridEnabled: boolean;
   /** From 0, the question's words alone, to 1, the embedding alone. */
   readonly vectorWeight: number;
+  /** How words are weighed. Optional; the default is `usualBm25`. */
+  readonly bm25?: Bm25;
   /** Least cosine similarity of a document, whichever search found it. */
   readonly minSimilarity?: number;
 }
@@ -169,8 +172,10 @@ export function createRetriever(
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
     const { question, caller, span } = request;
-    const depth = isThorough ? maxDepth : depthOf(request.limit);
     const limit = request.limit + spareRows;
+    // the order of vectors alone is known without further ones, unless their least similarity is of another distance
+    const isAlone = keywordSearch === undefined && search.minSimilarity === undefined;
+    const depth = isThorough ? maxDepth : isAlone ? limit : depthOf(request.limit);
     const isKept = filter === undefined && !planned.isPlannedAnew;
     const statement = retrievalSql({
       ...planned,
@@ -180,6 +185,7 @@ export function createRetriever(
       isThorough,
       maxCharacters,
       minSimilarity: search.minSimilarity,
+      bm25: search.bm25,
     });
     const result = await database.read({
       principal: readerFor(caller),
@@ -288,7 +294,8 @@ function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: 
 
 function candidateOf(row: Row, table: DocumentTable): Candidate {
   const [id, content, digest] = row;
-  const [nearestScore, matchingScore, similarity] = row.slice(3, 6)
+  const numbers = [...row.slice(3, 6), ...row.slice(9, 11)];
+  const [nearestScore, matchingScore, similarity, agreedNearest, agreedMatching] = numbers
     .map((value) => typeof value === "string" ? Number(value) : undefined);
   return {
     table: table.name,
@@ -296,5 +303,7 @@ function candidateOf(row: Row, table: DocumentTable): Candidate {
     content: content ?? "",
     digest: digest ?? "",
     ...defined({ nearestScore, matchingScore, similarity }),
+    ...(agreedNearest !== undefined &&
+      { agreed: defined({ nearestScore: agreedNearest, matchingScore: agreedMatching }) }),
   };
 }

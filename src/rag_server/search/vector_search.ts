@@ -140,6 +140,23 @@ export function similaritySql(table: DocumentTable, embedding: SqlText, dimensio
   return sql`(1 - nullif(${distanceSql(table, { distance: "cosine" }, operand, embedding)}, 'NaN'))`;
 }
 
+/**
+ * A row's vector as {@linkcode nearnessSql} reads it over and over: of length 1 and out of TOAST. NULL where it has none, or
+ * one of another length than the embedding's.
+ */
+export function unitSql(table: DocumentTable, dimensions: number): SqlText {
+  const { vector: { column }, extension: { schema, isIterative } } = table;
+  const hasLength = hasLengthSql(table, dimensions);
+  const vector = hasLength === undefined ? column : `CASE WHEN ${hasLength} THEN ${column} END`;
+  // pgvector before 0.7 has no l2_normalize
+  return verbatim(isIterative ? `${schema}.l2_normalize(${vector})` : vector);
+}
+
+/** How near two vectors are to each other, from -1 to 1; NULL where one has no direction. */
+export function nearnessSql({ extension: { schema } }: DocumentTable, one: string, other: string): SqlText {
+  return verbatim(`(1 - nullif(${one} OPERATOR(${schema}.<=>) ${other}, 'NaN'))`);
+}
+
 /** An embedding as SQL of the column's type. */
 export function embeddingSql({ vector, extension }: DocumentTable, embedding: Float32Array): SqlText {
   return sql`${`[${embedding.join(",")}]`}::${verbatim(`${extension.schema}.vector::${vector.type}`)}`;

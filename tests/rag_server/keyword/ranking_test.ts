@@ -23,7 +23,7 @@ async function fullScores(
       FROM unnest(to_tsvector('english', $q$${question}$q$)) u
     )
     SELECT r.id::text, sum(w.count * ln(1 + (n - df + 0.5) / (df + 0.5)) *
-      r.count / (r.count + 2 * (0.25 + 0.75 * r.length / mean))) AS score
+      r.count / (r.count + 1.2 * (0.6 + 0.4 * r.length / mean))) AS score
     FROM reference r JOIN words w USING (lexeme) CROSS JOIN total
     WHERE r.id IN (SELECT id FROM docs WHERE ${condition})
     GROUP BY r.id ORDER BY 2 DESC, r.id LIMIT 10`);
@@ -90,9 +90,14 @@ testWithPostgres("a ranking is that of full scoring, with filters of every selec
   await t.step("filters", async () => {
     for (const share of ["0.5", "0.05", "0.001"]) {
       const filter = sql`source.share < ${share}::float8`;
-      for (const question of ["w1q w2q w3q", "w30q w200q w4q"]) {
+      for (const question of ["w3q w4q", "w30q w200q w4q"]) {
         await assertSameRanking(fixture, question, { sql: `share < ${share}`, filter });
       }
+      // of words that nearly all documents have, the best may be on no list
+      const common = "w1q w2q w3q";
+      const hits = new Set((await fixture.ask(await fixture.find(), common, { filter })).map(({ id }) => id));
+      const expected = await fullScores(fixture, common, `share < ${share}`);
+      assert.ok(expected.filter(([id]) => hits.has(`${id}`)).length >= 9, share);
     }
     const none = await fixture.ask(await fixture.find(), "w1q", { filter: verbatim("share > 2") });
     assert.deepEqual(none, []);

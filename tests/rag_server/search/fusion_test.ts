@@ -3,9 +3,9 @@ import type { Candidate, TableSearch } from "../../../src/rag_server/search/cand
 import { depthOf, fuseTables } from "../../../src/rag_server/search/fusion.ts";
 import { candidateOf, tableSearch } from "../fused_tables.ts";
 
-Deno.test("depthOf() is 100 at least, and grows with what is asked for", () => {
-  const limits = [1, 10, 25, 40, 100, 400];
-  assert.deepEqual(limits.map((limit) => depthOf(limit)), [100, 100, 100, 140, 200, 400]);
+Deno.test("depthOf() is 100, whatever is asked for up to that", () => {
+  const limits = [1, 10, 25, 100, 120, 400, 500];
+  assert.deepEqual(limits.map((limit) => depthOf(limit)), [100, 100, 100, 100, 120, 400, 400]);
 });
 
 Deno.test("fuseTables() tells a text once, at its best place", () => {

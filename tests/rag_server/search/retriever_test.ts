@@ -45,6 +45,47 @@ testWithPgvector("retrieve() fuses both searches in one statement as fuseTables(
   }
 });
 
+const clusters = `
+  CREATE TABLE docs (id text PRIMARY KEY, body text, embedding vector(3));
+  INSERT INTO docs VALUES ('lone', 'A red fox and nothing else', '[0.96,0.28,0]');
+  INSERT INTO docs SELECT 'near ' || n, 'The fox, number ' || n, ARRAY[0.95, 0, 0.3 + n / 1000.0]::vector
+    FROM generate_series(10, 21) n;
+  INSERT INTO docs SELECT 'far ' || n, 'Whales, number ' || n, ARRAY[0.1, 1, n / 100.0]::vector
+    FROM generate_series(10, 60) n;`;
+
+testWithPgvector(
+  "documents that are near each other lift each other, where both searches count",
+  async () => {
+    await using fixture = await createRetrieverFixture(clusters);
+    const question = { question: "fox", embedding: Float32Array.of(1, 0, 0) };
+    const first = async (search: Partial<SearchSettings>) =>
+      (await fixture.retrieve(["docs"], search, question))[0]?.id ?? "";
+    assert.match(await first({}), /^near /);
+    assert.equal(await first({ vectorWeight: 1 }), "lone");
+  },
+);
+
+testWithPgvector("how many documents are asked for does not change their order", async () => {
+  await using fixture = await createRetrieverFixture(clusters);
+  const ids = async (limit: number) =>
+    (await fixture.retrieve(["docs"], {}, { question: "fox", embedding: Float32Array.of(1, 0, 0), limit }))
+      .map(({ id }) => id);
+  const all = await ids(100);
+  assert.equal(all.length, 64);
+  for (const limit of [1, 3, 10, 60]) assert.deepEqual(await ids(limit), all.slice(0, limit));
+});
+
+testWithPgvector("retrieve() weighs words by the constants of BM25 that it is given", async () => {
+  await using fixture = await createRetrieverFixture(`
+    CREATE TABLE docs (id text PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO docs VALUES ('short', 'fox', '[1,0]'), ('repeated', 'fox fox fox fox whale whale whale whale', '[1,0]');`);
+  const first = async (k1: number, b: number) =>
+    (await fixture.retrieve(["docs"], { vectorWeight: 0, bm25: { k1, b } }, { question: "fox" }))[0]?.id;
+  assert.equal(await first(1.2, 0), "repeated");
+  assert.equal(await first(1.2, 1), "short");
+  assert.equal(await first(0, 0), "repeated", "a tie, which the ids break");
+});
+
 /** What a search found, by id. */
 function listOf(rows: readonly (readonly (string | null)[])[], sign: 1 | -1) {
   return new Map(rows.map(([id, score]) => [id ?? "", { score: sign * Number(score) }]));

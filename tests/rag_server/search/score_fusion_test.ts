@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { foundSql, fuseTables, fusionSql } from "../../../src/rag_server/search/fusion.ts";
+import { defined } from "../../../src/core/defined.ts";
+import { agreedSql, foundSql, fuseTables, fusionSql } from "../../../src/rag_server/search/fusion.ts";
 import { joinSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { candidateOf, tableSearch } from "../fused_tables.ts";
@@ -155,6 +156,67 @@ testWithPgvector("PostgreSQL fuses one table's lists as fuseTables() does", asyn
       assert.ok(Math.abs(share(Number(score) * 1e-12) - (expected[at]?.score ?? NaN)) < 1e-9, context)
     );
   }
+});
+
+testWithPgvector("PostgreSQL lets the nearest documents agree as fuseTables() does", async () => {
+  await using fixture = await createSearchFixture("");
+  const random = seeded(7);
+  for (const size of [9, 40, 70]) {
+    const rows = Array.from({ length: size }, (_, n) => ({
+      id: String(n).padStart(2, "0"),
+      scores: [-random(), random() < 0.3 ? undefined : 9 * random()] as const,
+      // some have no vector, and some none with a direction
+      unit: random() < 0.1 ? undefined : random() < 0.1 ? [0, 0] : [random() - 0.5, random() - 0.5],
+    }));
+    const listed = joinSql(
+      rows.map(({ id, scores: [nearest, matching], unit }) =>
+        sql`(${id}::text, ${String(nearest)}::float8, ${
+          matching === undefined ? null : String(matching)
+        }::float8,
+          ${unit === undefined ? null : `[${unit.join(",")}]`}::vector)`
+      ),
+      ", ",
+    );
+    const agreed = agreedSql(verbatim("(1 - nullif(one.unit <=> other.unit, 'NaN'))"));
+    const found = await fixture.rows(sql`WITH units AS (
+        SELECT * FROM (VALUES ${listed}) v(id, nearest_score, matching_score, unit)
+      ), postern_all AS (SELECT id, nearest_score, matching_score FROM units),
+      postern_fused AS (${fusionSql(0.4)}),
+      postern_distinct AS (SELECT f.*, u.unit FROM postern_fused f JOIN units u USING (id))
+      SELECT id, agreed_score, agreed_nearest, agreed_matching FROM (${agreed}) a
+      ORDER BY agreed_score DESC, score DESC, id`);
+    const numberOf = (text: string | null | undefined) => typeof text === "string" ? Number(text) : undefined;
+    const candidates = found.map(([id, , nearest, matching]) => {
+      const [nearestScore, matchingScore] = rows.find((row) => row.id === id)?.scores ?? [];
+      return candidateOf({
+        id: id ?? "",
+        ...defined({ nearestScore, matchingScore }),
+        ...(nearest !== null && {
+          agreed: defined({ nearestScore: numberOf(nearest), matchingScore: numberOf(matching) }),
+        }),
+      });
+    });
+    assert.equal(
+      candidates.filter((candidate) => candidate.agreed).length,
+      Math.min(size < 11 ? 0 : size, 50),
+    );
+    const fused = fuseTables([tableSearch(candidates)], 0.4);
+    assert.deepEqual(fused.slice(0, 50).map(({ id }) => id), found.slice(0, 50).map(([id]) => id));
+    fused.forEach(({ score }, at) =>
+      assert.ok(Math.abs(share(Number(found[at]?.[1]) * 1e-12) - score) < 1e-9, `${size}, ${at}`)
+    );
+  }
+});
+
+Deno.test("what agrees in one table alone counts in none", () => {
+  const one = tableSearch([
+    candidateOf({ id: "b", nearestScore: -0.2, agreed: { nearestScore: -0.1 } }),
+    candidateOf({ id: "a", nearestScore: -0.1, agreed: { nearestScore: -0.3 } }),
+    candidateOf({ id: "c", nearestScore: -0.3, agreed: { nearestScore: -0.3 } }),
+  ]);
+  assert.deepEqual(fuseTables([one], 1).map(({ id }) => id), ["b", "a", "c"]);
+  const other = tableSearch([candidateOf({ id: "d", nearestScore: -0.4 })]);
+  assert.deepEqual(fuseTables([one, other], 1).map(({ id }) => id), ["a", "b", "c", "d"]);
 });
 
 function listSql(list: List): SqlText {
