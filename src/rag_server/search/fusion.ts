@@ -6,7 +6,7 @@ import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 export const maxDepth = 400;
 
 /** How far down both searches go: far enough to find what is good in both and best in neither. */
-const usualDepth = 100;
+export const usualDepth = 100;
 
 /** How far down each search goes. More documents only where more are asked for, or how many would change their order. */
 export function depthOf(limit: number): number {

@@ -1,5 +1,6 @@
 import { quoteIdentifier, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "./document_table.ts";
+import { usualDepth } from "./fusion.ts";
 import { type Distance, distanceOf, indexFor } from "./vector_index.ts";
 
 interface VectorSearch {
@@ -164,13 +165,15 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
 
 /**
  * The least `hnsw.ef_search` by the number of rows: what is as good as more there, within 0.4 % of the ten nearest. Of a
- * million rows, 400 finds 96 % of them, 100 finds 92 %, and 600 no more than 400. The figures of smaller tables are in
+ * million rows, 400 finds 96 % of them, 100 finds 92 %, and 600 no more than 400. A list of 100 for the fusion needs more
+ * than the few documents of an answer. The figures of smaller tables are in
  * docs/adr/0014-plans-that-keep-the-vector-index.md.
  */
-function minBreadth(rows: number): number {
+function minBreadth(rows: number, limit: number): number {
+  const isShort = limit < usualDepth;
   // none are known of a foreign table
-  if (rows === 0) return 400;
-  return rows <= 30_000 ? 200 : rows <= 200_000 ? 300 : 400;
+  if (rows === 0 || rows > 200_000) return 400;
+  return rows <= 30_000 ? (isShort ? 60 : 200) : (isShort ? 100 : 300);
 }
 
 /** What pgvector takes for `hnsw.ef_search` at most. */
@@ -194,7 +197,7 @@ export function vectorSettings(
   // an index of fewer is only read more thoroughly
   const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
   // of what the index visits, a filter hides a part: one that hides half leaves as many as without it
-  const least = minBreadth(volume.rows) * (filter === undefined ? 1 : 2);
+  const least = minBreadth(volume.rows, limit) * (filter === undefined ? 1 : 2);
   const breadth = Math.max(2 * limit, least);
   return {
     ...pageCosts,

@@ -136,14 +136,11 @@ testWithPgvector("the vector search over 20,000 documents", async (t) => {
         const volume = { rows, bytes: 0 };
         return vectorSettings({ table: { ...table, volume }, limit, filter })["hnsw.ef_search"];
       };
-      assert.deepEqual([0, 30_000, 30_001, 200_000, 200_001].map((rows) => breadth(rows, 10)), [
-        "400",
-        "200",
-        "300",
-        "300",
-        "400",
-      ]);
-      assert.equal(breadth(30_000, 10, sql`true`), "400");
+      const sizes = [0, 30_000, 30_001, 200_000, 200_001];
+      assert.deepEqual(sizes.map((rows) => breadth(rows, 20)), ["400", "60", "100", "100", "400"]);
+      assert.deepEqual(sizes.map((rows) => breadth(rows, 100)), ["400", "200", "300", "300", "400"]);
+      assert.equal(breadth(30_000, 20, sql`true`), "120");
+      assert.equal(breadth(30_000, 100, sql`true`), "400");
       assert.equal(breadth(30_000, 300), "600");
       // pgvector takes no more
       assert.equal(breadth(1_000_000, 600, sql`true`), "1000");
