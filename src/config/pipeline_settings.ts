@@ -68,6 +68,7 @@ export interface PipelineConfig extends RowSecurity {
   readonly tables: Parsed["tables"];
   /** Folders, by names; paths are absolute. */
   readonly sources?: readonly { readonly name: string; readonly path: string }[];
+  readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The one to ask, then those that take its place where it fails. */
   readonly rag_llm: readonly CompletionSettings[];
@@ -120,7 +121,10 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     // pgEdge's server takes 0 for a number that is left out
     token_budget: pipeline.token_budget || defaults.token_budget || 4000,
     top_n: pipeline.top_n || defaults.top_n || 10,
-    ...defined({ system_prompt: pipeline.system_prompt }),
+    ...defined({
+      system_prompt: pipeline.system_prompt,
+      chunks: pipeline.chunks && defined(pipeline.chunks),
+    }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
   };

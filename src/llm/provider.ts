@@ -97,6 +97,8 @@ export interface Embeddings {
 }
 
 export interface EmbeddingProvider extends Provider {
+  /** The most tokens of a text that the model reads, by its own count. Optional: none where it is not known. */
+  readonly readTokens?: number;
   /** @throws {ProviderError} or the signal's reason */
   embed(request: EmbeddingRequest): Promise<Embeddings>;
 }

@@ -45,6 +45,28 @@ Deno.test("audit.required needs a file", async () => {
   assert.deepEqual(config.audit, { file: "/etc/postern/a.jsonl", texts: false, required: true });
 });
 
+Deno.test("chunks overlap by half at most, also where only the overlap is given", async () => {
+  for (
+    const [chunks, message] of [
+      ["{ max_tokens: 100, overlap_tokens: 51 }", "is more than half of max_tokens, which is 100"],
+      ["{ overlap_tokens: 201 }", "is more than half of max_tokens, which is 400"],
+      ["{ max_tokens: 100, overlap_tokens: 50 }", undefined],
+    ] as const
+  ) {
+    const pipeline =
+      `{ name: h, chunks: ${chunks}, database: { database: d }, tables: [{ table: t, text_column: a, ` +
+      "vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+    const faults = await loadConfig(optionsFor(`pipelines: [${pipeline}]\n`)).then(
+      () => [],
+      (error) => error.faults,
+    );
+    assert.deepEqual(
+      faults.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`),
+      message === undefined ? [] : [`pipelines[0].chunks.overlap_tokens ${message}`],
+    );
+  }
+});
+
 const twoHosts = "hosts: [{ host: a }, { host: b }]";
 const pipelineWith = (database: string) =>
   `pipelines: [{ name: h, database: { database: d, ${database} }, tables: [{ table: t, text_column: a, ` +

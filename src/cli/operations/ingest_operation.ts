@@ -2,11 +2,13 @@ import { AppError } from "../../core/app_error.ts";
 import type { FileNote } from "../../rag_server/ingest/find_files.ts";
 import { ingest, type IngestOptions, type IngestSummary } from "../../rag_server/ingest/ingest.ts";
 import { writeIngestMetrics } from "./ingest_metrics_file.ts";
+import type { ChunkOptions } from "../../text/chunk_document.ts";
 import { fieldLines, jsonText, type Print, visible } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
 /** What to ingest, and how to tell of it. */
-export interface IngestOperationOptions extends Omit<IngestOptions, "onProgress"> {
+export interface IngestOperationOptions
+  extends Omit<IngestOptions, "onProgress" | keyof ChunkOptions>, ChunkOptions {
   /** By which the configuration calls it. */
   readonly pipeline: string;
   /** Print JSON in place of text for people. */
@@ -74,7 +76,7 @@ async function leaveMetrics(
 
 function summaryJson(
   summary: IngestSummary,
-  { pipeline, isDryRun = false }: IngestOperationOptions,
+  { pipeline, isDryRun = false, maxTokens, overlapTokens }: IngestOperationOptions,
   seconds: number,
 ) {
   const { sources, added, changed, unchanged, removed, skipped, failed, chunksWritten, promptTokens } =
@@ -93,6 +95,8 @@ function summaryJson(
     failed: notes(failed),
     refused: summary.refusals,
     notices: summary.notices,
+    chunk_tokens: maxTokens,
+    overlap_tokens: overlapTokens,
     chunks_written: chunksWritten,
     tokens_used: promptTokens,
     seconds,
@@ -101,7 +105,7 @@ function summaryJson(
 
 function summaryLines(
   summary: IngestSummary,
-  { pipeline, sourceName, isDryRun }: IngestOperationOptions,
+  { pipeline, sourceName, isDryRun, maxTokens, overlapTokens }: IngestOperationOptions,
   seconds: number,
 ): string[] {
   const { sources, added, changed, unchanged, removed, skipped, failed, notices } = summary;
@@ -118,6 +122,7 @@ function summaryLines(
   ];
   const fields = [
     ...sources.map(({ name, folder }) => ["Source", `${name} (${folder})`] as const),
+    ["Chunk tokens", `${maxTokens}, ${overlapTokens} repeated`] as const,
     ...counts.map(([name, value]) => [name, String(value)] as const),
   ];
   const [would, did] = sources.length > 0 ? ["ingest", "Ingested"] : ["remove", "Removed"];

@@ -15,6 +15,7 @@ import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
+import { chunkSizes } from "../../rag_server/ingest/chunk_sizes.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -92,6 +93,7 @@ async function usePipeline(
           connection,
           table,
           embedding: providers.embedding,
+          ...chunkSizes(own.chunks, providers.embedding),
           paths: flags.paths,
           sourceName: flags.source,
           configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],

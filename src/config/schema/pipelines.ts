@@ -87,6 +87,15 @@ const source = section({
   path: filePath().describe("Folder"),
 });
 
+const chunks = section({
+  max_tokens: integer(40, 8_000).optional().describe(
+    "Most tokens of a chunk that -ingest makes; without it, 400, or what the embedding model reads if that is less",
+  ),
+  overlap_tokens: integer(0, 4_000).optional().describe(
+    "How much of a chunk's end the next one repeats, at most half of max_tokens; without it, 60, or 0.15 of max_tokens if that is less",
+  ),
+});
+
 const search = section({
   hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
@@ -127,6 +136,7 @@ const pipeline = section({
   sources: list(source).optional().describe(
     "Folders that -ingest reads into the first table if it is given none",
   ),
+  chunks: chunks.optional(),
   embedding_llm: embeddingProvider.optional(),
   rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),

@@ -7,6 +7,7 @@ import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
+import { chunkSizes } from "./chunk_sizes.ts";
 import { type FileNote, findFiles } from "./find_files.ts";
 import { type ConfiguredSource, type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
 import {
@@ -81,8 +82,7 @@ export interface IngestSummary {
 }
 
 const ingestDefaults = {
-  maxTokens: 400,
-  overlapTokens: 60,
+  ...chunkSizes(undefined, {}),
   // four requests at once to most vendors, and some seconds' work
   batchChunks: 512,
   maxFileBytes: 50 * 1024 * 1024,

@@ -51,13 +51,18 @@ interface PendingFile extends ReadFile {
   readonly goneKeys: readonly string[];
 }
 
-/** Embeds chunks of several files at once, and writes each file. */
+/** What is kept of a run's vectors, for texts that come again. */
+const keptVectorBytes = 32 * 1024 * 1024;
+
+/** Embeds chunks of several files at once, each text once, and writes each file. */
 export function createChunkWriter(options: ChunkWriterOptions) {
   const { session, embedding, signal, batchChunks, isDryRun, onTableMade, onRefused, onEmbedded } = options;
   let { target } = options;
   let hasCheckedLength = false;
   let pending: PendingFile[] = [];
   let newTexts = 0;
+  /** By their chunks' hashes, the oldest first. */
+  const vectors = new Map<string, Float32Array>();
   const counts = { added: 0, changed: 0, chunksWritten: 0, promptTokens: 0 };
 
   /** @throws {ProviderError} and what {@linkcode writeFile} throws, after what was complete has been written */
@@ -88,27 +93,29 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const files = pending;
     pending = [];
     newTexts = 0;
-    const vectors = await embed(
-      files.flatMap(({ chunks }) => chunks.flatMap(({ text, key }) => key === undefined ? [text] : [])),
-    );
-    const [first] = vectors;
+    const added = files.flatMap(({ chunks }) => chunks.filter(({ key }) => key === undefined));
+    await embed(new Map(added.flatMap(({ hash, text }) => vectors.has(hash) ? [] : [[hash, text]])));
+    const first = vectors.get(added[0]?.hash ?? "");
     if (first !== undefined) await prepareTable(first.length);
-    for (const file of files) {
-      const added = file.chunks.filter(({ key }) => key === undefined).length;
-      await write(file, vectors.splice(0, added));
-    }
+    for (const file of files) await write(file);
+    const most = Math.floor(keptVectorBytes / Math.max(1, first?.byteLength ?? 0));
+    for (const hash of [...vectors.keys()].slice(0, Math.max(0, vectors.size - most))) vectors.delete(hash);
   }
 
-  async function embed(texts: readonly string[]): Promise<Float32Array[]> {
-    const vectors: Float32Array[] = [];
-    for (let at = 0; at < texts.length; at += batchChunks) {
-      const batch = texts.slice(at, at + batchChunks);
-      const embedded = await embedding.embed({ texts: batch, purpose: "document", signal });
-      vectors.push(...embedded.vectors);
+  /** @param texts by their hashes */
+  async function embed(texts: ReadonlyMap<string, string>): Promise<void> {
+    const all = [...texts];
+    for (let at = 0; at < all.length; at += batchChunks) {
+      const batch = all.slice(at, at + batchChunks);
+      const embedded = await embedding.embed({
+        texts: batch.map(([, text]) => text),
+        purpose: "document",
+        signal,
+      });
+      batch.forEach(([hash], place) => vectors.set(hash, embedded.vectors[place] ?? new Float32Array()));
       counts.promptTokens += embedded.usage.promptTokens;
-      if (texts.length > 2 * batchChunks) onEmbedded(vectors.length, texts.length);
+      if (all.length > 2 * batchChunks) onEmbedded(at + batch.length, all.length);
     }
-    return vectors;
   }
 
   async function prepareTable(dimensions: number): Promise<void> {
@@ -125,10 +132,12 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     hasCheckedLength = true;
   }
 
-  async function write(file: PendingFile, vectors: Float32Array[]): Promise<void> {
+  async function write(file: PendingFile): Promise<void> {
     if (target === undefined) return;
     const chunks = file.chunks.map(({ text, hash, key }): ReadyChunk =>
-      key === undefined ? { text, hash, vector: vectors.shift() ?? new Float32Array() } : { text, hash, key }
+      key === undefined
+        ? { text, hash, vector: vectors.get(hash) ?? new Float32Array() }
+        : { text, hash, key }
     );
     const written = chunks.filter((chunk) => "vector" in chunk).length;
     try {

@@ -29,6 +29,8 @@ async function operate(
       connection,
       table,
       embedding: localEmbedding(),
+      maxTokens: 400,
+      overlapTokens: 60,
       paths: [fixture.folder],
       json: false,
       progress: createProgress({ isTerminal: true, write: (text) => shown.push(text), now: () => 0 }),
@@ -66,6 +68,7 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
   assert.deepEqual(printed, [
     "Ingested into handbook",
     "",
+    "  Chunk tokens     400, 60 repeated",
     "  Files added      1",
     "  Files changed    0",
     "  Files unchanged  0",
@@ -114,6 +117,8 @@ testWithPgvector("ingestOperation() prints JSON, and says a provider's fault aft
     failed: [],
     refused: [],
     notices: [],
+    chunk_tokens: 400,
+    overlap_tokens: 60,
     chunks_written: 1,
     tokens_used: 5,
     seconds: 0,
@@ -141,10 +146,11 @@ testWithPgvector(
     const paths = [join(fixture.folder, "docs")];
     const dry = await operate(fixture, { paths, isDryRun: true });
     assert.equal(dry.error, undefined);
-    assert.deepEqual(dry.printed.slice(0, 4), [
+    assert.deepEqual(dry.printed.slice(0, 5), [
       "Would ingest into handbook; nothing was written",
       "",
       `  Source           docs (${paths[0]})`,
+      "  Chunk tokens     400, 60 repeated",
       "  Files added      10",
     ]);
     assert.equal(await fixture.value("SELECT to_regclass('docs')"), null);

@@ -215,6 +215,20 @@ testWithPgvector("ingest() writes again what somebody deleted from the table", a
   assert.equal(await fixture.value("SELECT count(*) FROM postern.ingested_files"), "3");
 });
 
+testWithPgvector("ingest() embeds a text that comes again once, in one batch and in the next", async () => {
+  await using fixture = await createIngestFixture();
+  const notice = "All rights are reserved by the library.";
+  const names = ["a/notice.txt", "b/notice.txt", "d/notice.txt", "e/notice.txt"];
+  await fixture.write(Object.fromEntries(names.map((name) => [name, notice])));
+  await fixture.write({ "c/hours.txt": "Opening hours are from nine to five." });
+  const embedding = countedEmbedding();
+  const summary = await fixture.ingest({ embedding, batchChunks: 2 });
+  assert.equal(summary.chunksWritten, 5);
+  const texts = embedding.texts.map((text) => text.split("\n").at(-1));
+  assert.deepEqual(texts.toSorted(), [notice, "Opening hours are from nine to five."]);
+  assert.equal(await fixture.value("SELECT count(DISTINCT embedding) FROM docs"), "2");
+});
+
 testWithPgvector("ingest() embeds everything anew for another model or other bounds", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(handbook);

@@ -100,7 +100,7 @@ BEGIN
   IF TG_OP <> 'INSERT' AND NOT is_taken THEN
     WITH gone AS (DELETE FROM postern.keyword_1_documents d WHERE d.key = old_key RETURNING d.doc, d.length, d.terms)
     DELETE FROM postern.keyword_1_recent r USING gone d CROSS JOIN LATERAL unnest(d.terms) e
-    WHERE r.term = (e & -65536) AND r.entry = ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 2 * (0.25 + 0.75 * d.length / 8::float8)))::bigint << 48 | d.doc);
+    WHERE r.term = (e & -65536) AND r.entry = ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 1.2 * (0.6 + 0.4 * d.length / 8::float8)))::bigint << 48 | d.doc);
   END IF;
   IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
     row_config := 'pg_catalog.english'::text;
@@ -122,7 +122,7 @@ BEGIN
       RETURNING doc, length, terms)
     INSERT INTO postern.keyword_1_recent (term, entry)
     SELECT DISTINCT a.term, a.entry
-    FROM (SELECT (e & -65536) AS term, ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 2 * (0.25 + 0.75 * d.length / 8::float8)))::bigint << 48 | d.doc) AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
+    FROM (SELECT (e & -65536) AS term, ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 1.2 * (0.6 + 0.4 * d.length / 8::float8)))::bigint << 48 | d.doc) AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
     WHERE (a.entry >> 48) >= coalesce((SELECT l.floor FROM postern.keyword_1_lists l WHERE l.term = a.term), 0);
   END IF;
   RETURN NULL;
@@ -179,7 +179,7 @@ BEGIN
   IF TG_OP <> 'INSERT' AND NOT is_taken THEN
     WITH gone AS (DELETE FROM postern.keyword_2_documents d WHERE d.key = old_key RETURNING d.doc, d.length, d.terms)
     DELETE FROM postern.keyword_2_recent r USING gone d CROSS JOIN LATERAL unnest(d.terms) e
-    WHERE r.term = (e & -65536) AND r.entry = ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 2 * (0.25 + 0.75 * d.length / 3::float8)))::bigint << 48 | d.doc);
+    WHERE r.term = (e & -65536) AND r.entry = ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 1.2 * (0.6 + 0.4 * d.length / 3::float8)))::bigint << 48 | d.doc);
   END IF;
   IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
     row_config := coalesce((SELECT format('%I.%I', n.nspname, c.cfgname)
@@ -206,7 +206,7 @@ BEGIN
       RETURNING doc, length, terms)
     INSERT INTO postern.keyword_2_recent (term, entry)
     SELECT DISTINCT a.term, a.entry
-    FROM (SELECT (e & -65536) AS term, ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 2 * (0.25 + 0.75 * d.length / 3::float8)))::bigint << 48 | d.doc) AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
+    FROM (SELECT (e & -65536) AS term, ((32767 * (e & 65535)::int::float8 / ((e & 65535)::int::float8 + 1.2 * (0.6 + 0.4 * d.length / 3::float8)))::bigint << 48 | d.doc) AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
     WHERE (a.entry >> 48) >= coalesce((SELECT l.floor FROM postern.keyword_2_lists l WHERE l.term = a.term), 0);
   END IF;
   RETURN NULL;
