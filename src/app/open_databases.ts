@@ -1,7 +1,6 @@
 import type { CallerOptions } from "../postgres/read/caller_settings.ts";
 import { defined } from "../core/defined.ts";
 import type { Config, DatabaseConfig, RowSecurity } from "../config/mod.ts";
-import type { WaitBounds } from "../core/admission.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -33,14 +32,6 @@ export async function openConfiguredDatabases(config: Config, logger: Logger): P
     });
   }
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-/** How long calls may wait for their share. @param deadlineMs how long a call may take */
-export function waitBoundsOf({ admission }: Pick<Config, "admission">, deadlineMs = Infinity): WaitBounds {
-  return {
-    maxWaiting: admission.max_waiting,
-    maxWaitMs: Math.min(admission.max_wait || Infinity, deadlineMs),
-  };
 }
 
 /**

@@ -4,7 +4,6 @@ import type { StateEngine } from "../state/engine.ts";
 import { openParentEngine } from "../state/parent_engine.ts";
 import { openSqliteEngine, stateFile } from "../state/sqlite_engine.ts";
 import { openState, type State } from "../state/state.ts";
-import { databaseOptions } from "./open_databases.ts";
 
 type StateConfig = Pick<Config, "state" | "data_dir" | "pass_file">;
 
@@ -39,6 +38,7 @@ async function openEngine(
   { parent, waits = true }: OpenOptions,
 ): Promise<StateEngine> {
   if (database !== undefined) {
+    const { databaseOptions } = await import("./open_databases.ts");
     const { openPostgresEngine } = await import("../state/postgres_engine.ts");
     return await openPostgresEngine({ database: databaseOptions(database, config.pass_file), waits, logger });
   }

@@ -8,18 +8,15 @@ import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./processes/give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
-import { openConfiguredDatabases, openDemoDatabase, waitBoundsOf } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./processes/process_signals.ts";
-import { runToolServer } from "./tool_server/run_tool_server.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
-import { requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
-import { refuseEmptyFile } from "./checks/configuration_checks.ts";
+import { refuseEmptyFile, requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { readGeneration } from "./telemetry/generation.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
@@ -30,6 +27,7 @@ import {
   resourceOf,
   type Running,
   type RunOptions,
+  waitBoundsOf,
 } from "./shared_parts.ts";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
@@ -90,9 +88,10 @@ export async function run(options: RunOptions): Promise<number | void> {
     });
   // from the first moment on: without a listener the signal ends the process
   using _hangUp = isStdio ? undefined : onHangUp(lookAgain);
+  const openings = await import("./open_databases.ts");
   await using databases = demo
-    ? await openDemoDatabase(logger)
-    : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
+    ? await openings.openDemoDatabase(logger)
+    : await openings.openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   let settings = settingsText(config);
   using _generation = {
     [Symbol.dispose]: metrics.generations.collect(readGeneration("configuration", () => settings)),
@@ -155,7 +154,9 @@ export async function run(options: RunOptions): Promise<number | void> {
   if (!servesTools) running.onServing();
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
-    servesTools ? runToolServer(running, ragServer) : undefined,
+    servesTools
+      ? (await import("./tool_server/run_tool_server.ts")).runToolServer(running, ragServer)
+      : undefined,
     ragStopped?.then(() => {
       // else the tool server says so
       if (!servesTools) logger.info("stopping");

@@ -1,4 +1,5 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
+import type { WaitBounds } from "../core/admission.ts";
 import { type AuthConfig, type Config, offers } from "../config/mod.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
@@ -128,4 +129,12 @@ function addressOf({ address, tls }: Config["server"], name: string): string {
   const isEverywhere = ["", "0.0.0.0", "::"].includes(address.host);
   const place = isEverywhere ? `${name}:${address.port}` : formatListenAddress(address);
   return new URL(`${tls.enabled ? "https" : "http"}://${place}/v1`).href;
+}
+
+/** How long calls may wait for their share. @param deadlineMs how long a call may take */
+export function waitBoundsOf({ admission }: Pick<Config, "admission">, deadlineMs = Infinity): WaitBounds {
+  return {
+    maxWaiting: admission.max_waiting,
+    maxWaitMs: Math.min(admission.max_wait || Infinity, deadlineMs),
+  };
 }

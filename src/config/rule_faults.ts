@@ -3,7 +3,6 @@ import type { Fault, Report } from "./fault.ts";
 import { layered, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
-import { usualChunkTokens } from "../rag_server/ingest/chunk_sizes.ts";
 import { builtinTools } from "../tool_server/builtin_kinds.ts";
 import {
   formatPath,
@@ -253,8 +252,10 @@ function checkPipelines(tree: ValueMap, report: Report): void {
       );
     }
     checkModel(pipeline["rerank"], [...path, "rerank"], report);
-    const most = valueAt(pipeline, ["chunks", "max_tokens"]) ?? usualChunkTokens;
-    if (Number(valueAt(pipeline, ["chunks", "overlap_tokens"]) ?? 0) > Number(most) / 2) {
+    const [most, overlap] = ["max_tokens", "overlap_tokens"].map((name) =>
+      valueAt(pipeline, ["chunks", name])
+    );
+    if (Number(overlap) > Number(most) / 2) {
       report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
     }
   }

@@ -1,15 +1,14 @@
 import { AppError } from "../../core/app_error.ts";
 import { ownCommand } from "../../core/own_command.ts";
 import { checkAuditFile } from "../../audit/append_lines.ts";
-import { type Config, ConfigError } from "../../config/mod.ts";
-import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import type { Config } from "../../config/mod.ts";
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
 import { checkStateFile, stateFile } from "../../state/sqlite_engine.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, createCheck, error, warning } from "./check.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
-import { requirePath } from "./path_faults.ts";
+import { namesNothing, requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
 import { openStateNow } from "../open_state.ts";
 import { builtInIssuer } from "../shared_parts.ts";
@@ -120,22 +119,6 @@ function serverFiles(config: Config): ServerFile[] {
     }]),
     ...pictures(http.auth),
   ];
-}
-
-function namesNothing({ databases, pipelines }: Config): boolean {
-  return databases.length + pipelines.length === 0;
-}
-
-/**
- * Refuses an empty configuration file where nothing else names what there is to read.
- * @throws {ConfigError}
- */
-export async function refuseEmptyFile(path: string | undefined, config: Config): Promise<void> {
-  if (path === undefined || !namesNothing(config)) return;
-  const isEmpty = await readRegularFile(path).then((text) => text.trim() === "", () => false);
-  if (!isEmpty) return;
-  const message = "it is empty; -init writes one, and config.example.yaml has every setting";
-  throw new ConfigError([{ path: "", message }], path);
 }
 
 function pictures(auth: Config["http"]["auth"]): ServerFile[] {

@@ -1,9 +1,10 @@
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Config } from "../../config/mod.ts";
+import { type Config, ConfigError } from "../../config/mod.ts";
 import { configSchema } from "../../config/schema/config_schema.ts";
 import { pathsIn } from "../../config/schema/schema_walk.ts";
 import { AppError } from "../../core/app_error.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { formatPath } from "../../core/yaml/value_tree.ts";
 
 /** What becomes of a path: `made` files and folders may be absent, and are written; `kept` ones are read where they are there. */
@@ -112,4 +113,21 @@ async function may(path: string, mode: number): Promise<boolean> {
 
 function mayNot(what: string): string {
   return `this user may not ${what}; give it to this user with chown or chmod, or name another place`;
+}
+
+/** Whether there is nothing to read. */
+export function namesNothing({ databases, pipelines }: Config): boolean {
+  return databases.length + pipelines.length === 0;
+}
+
+/**
+ * Refuses an empty configuration file where nothing else names what there is to read.
+ * @throws {ConfigError}
+ */
+export async function refuseEmptyFile(path: string | undefined, config: Config): Promise<void> {
+  if (path === undefined || !namesNothing(config)) return;
+  const isEmpty = await readRegularFile(path).then((text) => text.trim() === "", () => false);
+  if (!isEmpty) return;
+  const message = "it is empty; -init writes one, and config.example.yaml has every setting";
+  throw new ConfigError([{ path: "", message }], path);
 }

@@ -14,7 +14,8 @@ import { createCurrentRetriever } from "../../rag_server/search/current_retrieve
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
-import { databaseOptions, waitBoundsOf } from "../open_databases.ts";
+import { databaseOptions } from "../open_databases.ts";
+import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
 import type { UsageLedger } from "../../llm/usage.ts";

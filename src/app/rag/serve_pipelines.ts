@@ -6,7 +6,7 @@ import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { createRunningPipelines } from "../../rag_server/running_pipelines.ts";
-import { waitBoundsOf } from "../open_databases.ts";
+import { waitBoundsOf } from "../shared_parts.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings } from "../checks/startup_warnings.ts";

@@ -2,7 +2,7 @@ import { type Config, offers, writtenSetting } from "../../config/mod.ts";
 import type { Authenticator } from "../../identity/authenticator.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { ApplyConfig } from "../config_reload.ts";
-import { changedDatabases, type OpenDatabase, waitBoundsOf } from "../open_databases.ts";
+import { changedDatabases, type OpenDatabase } from "../open_databases.ts";
 import type { Identity } from "../open_identity.ts";
 import { onHangUp, untilStopped } from "../processes/process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
@@ -18,6 +18,7 @@ import {
   refusalCounter,
   resourceOf,
   type Running,
+  waitBoundsOf,
 } from "../shared_parts.ts";
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */

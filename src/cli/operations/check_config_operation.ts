@@ -11,7 +11,8 @@ import { readYamlDocument } from "../../core/yaml/yaml_document.ts";
 import { linesOf } from "../../app/checks/file_checks.ts";
 import { unreadableFileWarnings } from "../../app/checks/path_faults.ts";
 import { type Check, runChecks } from "../../app/checks/check.ts";
-import { configurationChecks, refuseEmptyFile } from "../../app/checks/configuration_checks.ts";
+import { configurationChecks } from "../../app/checks/configuration_checks.ts";
+import { refuseEmptyFile } from "../../app/checks/path_faults.ts";
 
 interface CheckedConfig {
   readonly path: string | undefined;

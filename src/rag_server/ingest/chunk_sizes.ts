@@ -2,7 +2,7 @@ import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
 
 /** The most tokens of a chunk where nobody says: a few paragraphs. */
-export const usualChunkTokens = 400;
+const usualChunkTokens = 400;
 
 const usualOverlapTokens = 60;
 
