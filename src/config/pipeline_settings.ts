@@ -79,6 +79,7 @@ export interface PipelineConfig extends RowSecurity {
     hybrid_enabled: boolean;
     vector_weight: number;
     min_similarity?: number;
+    rewrite_follow_ups: boolean;
   };
   readonly allow_include_sources: boolean;
 }
@@ -176,7 +177,7 @@ export function defaultVectorWeight(embedding: string): number {
 }
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<
+  { hybrid_enabled = true, vector_weight, min_similarity, rewrite_follow_ups = true }: NonNullable<
     Parsed["search"]
   > = {},
   embedding: EmbeddingKind,
@@ -185,6 +186,7 @@ function searchSettings(
     hybrid_enabled,
     vector_weight: vector_weight ?? defaultVectorWeight(embedding),
     ...defined({ min_similarity }),
+    rewrite_follow_ups,
   };
 }
 

@@ -92,6 +92,9 @@ const search = section({
     "Weight of the vector search against the keyword search, 0 to 1",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
+  rewrite_follow_ups: toggle().optional().describe(
+    "Let rag_llm make a question that follows others one of its own, which is searched for; without it, true",
+  ),
 });
 
 const { model, ...connection } = providerConnection;

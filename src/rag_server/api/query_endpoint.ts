@@ -181,7 +181,7 @@ interface QuestionToAnswer {
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
   const { calls, call, timeoutMs, includeSources, tell } = options;
   try {
-    const { answer, sources, tokensUsed } = await calls.run<CallContext, PipelineAnswer>({
+    const { answer, searchQuery, sources, tokensUsed } = await calls.run<CallContext, PipelineAnswer>({
       ...call,
       read() {
         const { pipeline, query } = options.read();
@@ -192,7 +192,10 @@ async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
       },
     });
     const shown = includeSources ? { sources: sources.map(wireSource) } : {};
-    return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
+    const told = defined({ search_query: searchQuery });
+    return jsonReply(
+      JSON.stringify({ answer, ...told, ...shown, tokens_used: tokensUsed } satisfies QueryReply),
+    );
   } catch (thrown) {
     const error = tell(thrown);
     return error === undefined ? noReply() : errorReply(error);
@@ -283,10 +286,10 @@ function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Pr
       if (value.type === "chunk") return { kind: "event", event: { type: "chunk", content: value.content } };
       ended.resolve(value);
       // its reply's last event waits for the account of it
-      const { sources, tokensUsed } = await answered;
+      const { searchQuery, sources, tokensUsed } = await answered;
       const shown = includeSources ? { sources: sources.map(wireSource), tokens_used: tokensUsed } : {};
       isOver = true;
-      return { kind: "event", event: { type: "done", ...shown } };
+      return { kind: "event", event: { type: "done", ...defined({ search_query: searchQuery }), ...shown } };
     } catch (thrown) {
       isOver = true;
       ended.reject(thrown);
