@@ -62,10 +62,10 @@ export interface Pipeline extends AccessObject {
 }
 
 /** A document with what its table says of it. */
-export interface FoundDocument extends Source, DocumentDetails {}
+export type FoundDocument = Source;
 
-/** A document that went into the prompt. */
-export interface Source {
+/** A document that went into the prompt; with details where the query shows sources. */
+export interface Source extends DocumentDetails {
   /** By which `readDocument` finds it, as long as the configuration stays. */
   readonly key: string;
   /** Optional: none where the table has no column for it. */
@@ -83,6 +83,8 @@ export interface PipelineAnswer {
   readonly sources: readonly Source[];
   /** Of all providers, embedding and reranking among them. */
   readonly tokensUsed: number;
+  /** Optional: of these, what models wrote. */
+  readonly completionTokens?: number;
 }
 
 /** Any number of chunks, then one `done`; an error is thrown. */
@@ -231,14 +233,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       tokenBudget,
       systemPrompt,
     });
-    if (prompt.shown.length > 0) query.onStage?.("answering");
-    return { prompt, stored, searchQuery: question === query.query ? undefined : question, usages };
+    const caller = { signal: query.signal, ...defined({ caller: query.caller }) };
+    const details = query.showsSources && allowsSources ? await stored.detailsOf(prompt.shown, caller) : [];
+    const sources = prompt.shown.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+    if (sources.length > 0) query.onStage?.("answering");
+    return { prompt, sources, searchQuery: question === query.query ? undefined : question, usages };
   }
 
-  function resultOf({ prompt, stored, searchQuery, usages }: Awaited<ReturnType<typeof prepare>>) {
+  function resultOf({ sources, searchQuery, usages }: Awaited<ReturnType<typeof prepare>>) {
     const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
-    const sources = prompt.shown.map((document) => sourceOf(document, stored));
-    return { ...defined({ searchQuery }), sources, tokensUsed };
+    const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
+    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens };
   }
 
   return {

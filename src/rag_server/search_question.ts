@@ -29,10 +29,9 @@ const rememberedBytes = 1_048_576;
 
 type Asked = Pick<PipelineQuery, "query" | "messages" | "caller" | "span" | "signal">;
 
-/** What to search for, of one pipeline. */
-export type SearchQuestions = ReturnType<typeof createSearchQuestions>;
-
 /**
+ * What to search for, of one pipeline.
+ *
  * @param model makes a question of its own of one that follows others. Optional: without it, and where it fails or takes too
  * long, the words of the question before it are searched for too
  */
