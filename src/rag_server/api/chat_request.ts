@@ -22,6 +22,8 @@ const message = z.object({
   }),
 }, { error: "expected an object with role and content" });
 
+const oneAnswer = { error: "expected 1: there is one answer" };
+
 /** The body of a chat completion. Fields that are not listed are ignored. */
 export const chatRequest = z.object({
   model: z.string({ error: "expected the name of a pipeline" }).openapi({ example: "handbook" }),
@@ -36,7 +38,7 @@ export const chatRequest = z.object({
   stream: flag("Answer in parts, as server-sent events"),
   stream_options: optional(z.object({ include_usage: flag("End a stream with what was used") })),
   // what would be answered in another form than it was asked for
-  n: optional(z.literal(1, { error: "expected 1: there is one answer" })),
+  n: optional(z.int(oneAnswer).min(1, oneAnswer).max(1, oneAnswer)),
   tool_choice: optional(z.enum(["auto", "none"], { error: "expected auto or none: no tool is called" })),
   response_format: optional(
     z.object({ type: z.literal("text", { error: "expected text: answers have no other form" }) }),

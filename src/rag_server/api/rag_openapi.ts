@@ -357,7 +357,7 @@ export function ragOpenApi(
     const ok = { description: summary, headers, content };
     const failed = { description: "An error of OpenAI's API", headers, content: json(ofOpenai) };
     const responses = { 200: ok, default: failed };
-    registry.registerPath({ method, path, operationId, tags: ["OpenAI"], summary, request, responses });
+    registry.registerPath({ method, path, operationId, tags: ["Pipelines"], summary, request, responses });
   }
   const authentication = asksWhoCalls
     ? "A request needs the token of a caller, except where its description says otherwise."
