@@ -82,6 +82,7 @@ export interface PipelineConfig extends RowSecurity {
     bm25_k1?: number;
     bm25_b?: number;
     min_similarity?: number;
+    rewrite_follow_ups: boolean;
   };
   readonly allow_include_sources: boolean;
 }
@@ -182,13 +183,16 @@ export function defaultVectorWeight(embedding: string): number {
 }
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, ...rest }: NonNullable<Parsed["search"]> = {},
+  { hybrid_enabled = true, vector_weight, rewrite_follow_ups = true, ...rest }: NonNullable<
+    Parsed["search"]
+  > = {},
   embedding: EmbeddingKind,
 ): PipelineConfig["search"] {
   return {
     hybrid_enabled,
     vector_weight: vector_weight ?? defaultVectorWeight(embedding),
     ...defined(rest),
+    rewrite_follow_ups,
   };
 }
 

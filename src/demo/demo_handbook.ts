@@ -133,6 +133,6 @@ export const demoPipeline: PipelineConfig = {
   rag_llm: [local],
   token_budget: 4_000,
   top_n: 5,
-  search: { hybrid_enabled: true, vector_weight: 0.3 },
+  search: { hybrid_enabled: true, vector_weight: 0.3, rewrite_follow_ups: false },
   allow_include_sources: true,
 };

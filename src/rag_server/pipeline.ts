@@ -9,7 +9,6 @@ import type { AccessObject } from "../identity/access_rules.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
-  type Message,
   noUsage,
   type OnUsage,
   type RerankProvider,
@@ -20,11 +19,10 @@ import type { Database } from "../postgres/database.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
+import { createSearchQuestions } from "./search_question.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
-import { cutToTokens } from "../text/cut_to_tokens.ts";
-import { isFunctionWord, words } from "../text/words.ts";
 import type { UsageCounter } from "../llm/usage.ts";
 
 /** A named way from a question to an answer out of documents. */
@@ -64,10 +62,10 @@ export interface Pipeline extends AccessObject {
 }
 
 /** A document with what its table says of it. */
-export interface FoundDocument extends Source, DocumentDetails {}
+export type FoundDocument = Source;
 
-/** A document that went into the prompt. */
-export interface Source {
+/** A document that went into the prompt; with details where the query shows sources. */
+export interface Source extends DocumentDetails {
   /** By which `readDocument` finds it, as long as the configuration stays. */
   readonly key: string;
   /** Optional: none where the table has no column for it. */
@@ -79,16 +77,20 @@ export interface Source {
 
 export interface PipelineAnswer {
   readonly answer: string;
+  /** Optional: what was searched for, where that is not the question itself. */
+  readonly searchQuery?: string;
   /** In the prompt's order. */
   readonly sources: readonly Source[];
   /** Of all providers, embedding and reranking among them. */
   readonly tokensUsed: number;
+  /** Optional: of these, what models wrote. */
+  readonly completionTokens?: number;
 }
 
 /** Any number of chunks, then one `done`; an error is thrown. */
 export type PipelineEvent =
   | { readonly type: "chunk"; readonly content: string }
-  | { readonly type: "done"; readonly sources: readonly Source[]; readonly tokensUsed: number };
+  | { readonly type: "done" } & Omit<PipelineAnswer, "answer">;
 
 /** Whether a provider or the database answered its ping. */
 export interface Reachability {
@@ -123,6 +125,8 @@ interface PipelineOptions {
   readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
   readonly completion: CompletionProvider;
+  /** Makes questions of their own of those that follow others. Optional: without it, no model does. */
+  readonly rewriting?: CompletionProvider | undefined;
   /** Reorders four times the documents that are wanted. */
   readonly rerank?: { readonly provider: RerankProvider; readonly topK?: number | undefined } | undefined;
   readonly usage: PipelineUsage;
@@ -149,6 +153,7 @@ const nothingFound = "No relevant information was found in the documents.";
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
   const { durations = createServerMetrics().ofQueryStages(name) } = options;
+  const searchQuestions = createSearchQuestions({ model: options.rewriting, logger });
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
@@ -158,7 +163,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
     const caller = asker === undefined ? {} : { caller: asker };
-    if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
     let embedded: Promise<Float32Array> | undefined;
     let embeddingMs = 0;
     const embed = async () => {
@@ -191,31 +195,36 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return found;
   }
 
-  /** The documents for a question, reranked where the pipeline reranks. */
-  async function find(query: PipelineQuery) {
-    const { signal, span, messages, onStage, onUsage } = query;
+  /** The documents for a question, reranked where the pipeline reranks. @param isAnswered whether an answer is made of them */
+  async function find(query: PipelineQuery, isAnswered: boolean) {
+    const { signal, span, filter, caller, onStage, onUsage } = query;
     checkQuestionLength(query.query, tokenBudget);
     onStage?.("retrieving");
-    const question = searchText(query.query, messages);
     const usages: Usage[] = [];
-    const { documents, stored } = await spanned(span, "retrieval", async (span) => {
+    const { documents, stored, question } = await spanned(span, "retrieval", async (span) => {
       const retriever = await options.retriever(signal);
+      if (filter !== undefined) await retriever.checkFilter(filter, { ...defined({ caller }), signal });
+      const question = await searchQuestions.of({ ...query, span }, isAnswered, (usage) => {
+        usages.push(usage);
+        onUsage?.(usage);
+      });
+      if (question !== query.query) span?.setText("postern.search_query", () => question);
       const documents = await retrieve({ ...query, span }, retriever, question, usages);
-      return { documents, stored: retriever.documents };
+      return { documents, stored: retriever.documents, question };
     });
-    if (rerank === undefined) return { documents, stored, usages };
+    if (rerank === undefined) return { documents, stored, question, usages };
     onStage?.("reranking");
     const { topN = options.topN } = query;
     const topK = Math.min(topN, rerank.topK ?? topN);
     const request = { question, documents, topK, span, onUsage, signal, logger };
     const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
     usages.push(reranked.usage);
-    return { documents: reranked.documents, stored, usages };
+    return { documents: reranked.documents, stored, question, usages };
   }
 
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
-    const { documents, stored, usages } = await find(query);
+    const { documents, stored, question, usages } = await find(query, true);
     const { systemPrompt } = options;
     const prompt = buildAnswerPrompt({
       question: query.query,
@@ -224,13 +233,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       tokenBudget,
       systemPrompt,
     });
-    if (prompt.shown.length > 0) query.onStage?.("answering");
-    return { prompt, stored, usages };
+    const caller = { signal: query.signal, ...defined({ caller: query.caller }) };
+    const details = query.showsSources && allowsSources ? await stored.detailsOf(prompt.shown, caller) : [];
+    const sources = prompt.shown.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+    if (sources.length > 0) query.onStage?.("answering");
+    return { prompt, sources, searchQuery: question === query.query ? undefined : question, usages };
   }
 
-  function resultOf({ prompt, stored, usages }: Awaited<ReturnType<typeof prepare>>) {
+  function resultOf({ sources, searchQuery, usages }: Awaited<ReturnType<typeof prepare>>) {
     const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
-    return { sources: prompt.shown.map((document) => sourceOf(document, stored)), tokensUsed };
+    const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
+    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens };
   }
 
   return {
@@ -270,7 +283,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...resultOf(prepared) };
     },
     async findDocuments(query) {
-      const { documents, stored } = await find(query);
+      const { documents, stored } = await find(query, false);
       const caller = query.caller === undefined ? {} : { caller: query.caller };
       const details = await stored.detailsOf(documents, { ...caller, signal: query.signal });
       return documents.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
@@ -331,26 +344,6 @@ function phraseOf(thrown: unknown): string {
     ? thrown
     : new ProviderError(isTimeout(thrown) ? "timeout" : "internal", "");
   return error.message;
-}
-
-/** A question with fewer meaningful words refers to earlier messages. */
-const leastOwnWords = 4;
-/** In tokens: enough to say what a question was about. */
-const longestPrevious = 100;
-/** In tokens: every model of embeddings takes as many, and what comes later says little that is new. */
-const longestSearch = 2_000;
-
-/**
- * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question
- * before it as well. No model is asked: that would cost as much as the answer.
- */
-export function searchText(question: string, history: readonly Message[]): string {
-  const own = words(question).filter((word) => !isFunctionWord(word));
-  const previous = history.findLast(({ role }) => role === "user")?.content;
-  const text = previous === undefined || own.length >= leastOwnWords
-    ? question
-    : `${cutToTokens(previous, longestPrevious)}\n${question}`;
-  return cutToTokens(text, longestSearch);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface PipelineQuery {
   readonly signal: AbortSignal;
   /** Told what its providers used; must not throw. */
   readonly onUsage?: OnUsage | undefined;
+  /** Whether sources are shown, so that what their tables say of them is read. */
+  readonly showsSources?: boolean;
   /** Told of each stage as it begins; must not throw. */
   readonly onStage?: (stage: QueryStage) => void;
 }
@@ -47,7 +49,7 @@ export interface Filter {
   readonly logic: Logic;
 }
 
-type QueryRead =
+export type QueryRead =
   | {
     readonly kind: "query";
     readonly query: Omit<PipelineQuery, "signal" | "onStage" | "onUsage">;
@@ -60,15 +62,9 @@ type QueryRead =
 
 /** Reads the body of a query, within all the bounds that can be checked without a database. */
 export function readQuery(text: string): QueryRead {
-  const excess = findExcess(text);
-  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
-  let body: unknown;
-  try {
-    body = parseExactJson(text);
-  } catch {
-    return { kind: "fault", message: "the body: expected JSON" };
-  }
-  const result = queryRequest.safeParse(body);
+  const parsed = parseBody(text);
+  if (parsed.kind === "fault") return parsed;
+  const result = queryRequest.safeParse(parsed.body);
   if (!result.success) return { kind: "fault", message: faultText(result.error.issues) };
   const { query, stream, top_n: topN, filter, include_sources, disable_hybrid, messages } = result.data;
   return {
@@ -86,6 +82,19 @@ export function readQuery(text: string): QueryRead {
   };
 }
 
+/** A body's JSON. */
+export function parseBody(
+  text: string,
+): { readonly kind: "json"; readonly body: unknown } | { readonly kind: "fault"; readonly message: string } {
+  const excess = findExcess(text);
+  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
+  try {
+    return { kind: "json", body: parseExactJson(text) };
+  } catch {
+    return { kind: "fault", message: "the body: expected JSON" };
+  }
+}
+
 /** Without the value that an operator does not look at. */
 function compact({ column, operator, value }: Condition): Condition {
   return takesNoValue(operator) ? { column, operator } : { column, operator, value };
@@ -93,7 +102,8 @@ function compact({ column, operator, value }: Condition): Condition {
 
 const faultsShown = 5;
 
-function faultText(issues: readonly z.core.$ZodIssue[]): string {
+/** Names the first of what is wrong with a body. */
+export function faultText(issues: readonly z.core.$ZodIssue[]): string {
   const shown = issues.slice(0, faultsShown).map(({ path, message }) => `${placeOf(path)}: ${message}`);
   const rest = issues.length - shown.length;
   return shown.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
@@ -105,14 +115,14 @@ function placeOf(path: readonly PropertyKey[]): string {
 }
 
 // null stands for a field that is left out: programs that serialise optional fields send it
-const optional = <T extends z.ZodType>(schema: T) =>
+export const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => value ?? undefined, schema.optional());
 
-const flag = (description: string) =>
+export const flag = (description: string) =>
   optional(z.boolean({ error: "expected true or false" })).openapi({ description, default: false });
 
 /** Text with something in it, and without the one character that PostgreSQL has no place for. */
-function filledText(max: number) {
+export function filledText(max: number) {
   const error = `expected a text of 1 to ${max} characters, not blank and without NUL`;
   return z.string({ error })
     .refine((text) => text.trim() !== "" && !text.includes("\0") && hasAtMost(text, max), { error })
@@ -126,7 +136,7 @@ function hasAtMost(text: string, max: number): boolean {
 }
 
 // a list that is too long is not looked into: a body can hold a hundred thousand wrong items
-function boundedList<T extends z.ZodType>(item: T, min: number, max: number) {
+export function boundedList<T extends z.ZodType>(item: T, min: number, max: number) {
   const error = min === 0 ? `expected a list of at most ${max}` : `expected a list of ${min} to ${max}`;
   return z.array(item, { error }).min(min, { error }).max(max, { error });
 }

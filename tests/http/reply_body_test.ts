@@ -38,7 +38,7 @@ Deno.test("a client that leaves before the last event is told of once, and one t
     eventStreamReply({
       next() {
         asked++;
-        return Promise.resolve(isEndless || asked < 3 ? { asked } : undefined);
+        return Promise.resolve(isEndless || asked < 3 ? [JSON.stringify({ asked })] : undefined);
       },
       onLeave: () => left++,
     }));

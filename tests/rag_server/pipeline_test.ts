@@ -86,6 +86,8 @@ async function createFixture() {
   }
   return {
     [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
+    database: fixture.database,
+    tables: fixture.open,
     async ask(
       search: Partial<SearchSettings>,
       query: Partial<PipelineQuery> = {},
@@ -185,3 +187,44 @@ Deno.test("health() tells each provider's fault as its phrase, and anything else
     });
   }
 });
+
+testWithPgvector(
+  "what a follow-up's rewriting used is told, and a search without an answer asks no model",
+  async () => {
+    await using fixture = await createFixture();
+    const retriever = createRetriever({
+      database: fixture.database,
+      tables: await fixture.tables("docs"),
+      search: { hybridEnabled: true, vectorWeight: 0.5 },
+      logger: silentLogger,
+    });
+    const ofRewriting = { ...noUsage, promptTokens: 30, completionTokens: 4 };
+    let rewritings = 0;
+    const pipeline = createPipeline({
+      ...pipelineSettings,
+      retriever: () => Promise.resolve(retriever),
+      rewriting: {
+        ...completion,
+        stream: async function* ({ onUsage }) {
+          await Promise.resolve();
+          rewritings++;
+          yield { type: "text", text: "red fox" };
+          onUsage?.(ofRewriting);
+          yield { type: "end", usage: ofRewriting, isCut: false };
+        },
+      },
+    });
+    const followUp: PipelineQuery = {
+      ...asked,
+      query: "and it?",
+      messages: [{ role: "user", content: "foxes" }],
+    };
+    await pipeline.findDocuments(followUp);
+    assert.equal(rewritings, 0);
+    const told: unknown[] = [];
+    const answer = await pipeline.answer({ ...followUp, onUsage: (usage) => told.push(usage) });
+    assert.deepEqual(told, [ofRewriting]);
+    // 7 of the embedding, 5 of the answer
+    assert.deepEqual([answer.searchQuery, answer.tokensUsed, answer.completionTokens], ["red fox", 46, 9]);
+  },
+);

@@ -10,6 +10,7 @@ export interface AnswerSource {
 /** The members of all replies; which of them are there has been held against the description. */
 export interface RagBody {
   readonly answer?: string;
+  readonly search_query?: string;
   readonly sources?: readonly AnswerSource[];
   readonly tokens_used?: number;
   readonly error?: { readonly code: string; readonly message: string };
@@ -37,6 +38,7 @@ export interface AnswerEvent {
   readonly type: "chunk" | "done" | "error";
   readonly content?: string;
   readonly error?: string;
+  readonly search_query?: string;
   readonly sources?: readonly AnswerSource[];
   readonly tokens_used?: number;
 }

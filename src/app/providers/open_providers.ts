@@ -143,6 +143,7 @@ export async function openPipelineProviders(
   };
   const embedding = createEmbeddingProvider(await optionsOf(settings.embedding, usage.embedding.add));
   const opened = await completions(settings.completions, usage.completion.add);
+  const models = opened.completions.filter((_, at) => settings.completions[at]?.kind !== "local");
   const rerank = settings.rerank &&
     createRerankProvider(await optionsOf(settings.rerank, usage.rerank?.add));
   const stack = opening.move();
@@ -150,6 +151,8 @@ export async function openPipelineProviders(
     embedding,
     ...opened,
     completion: requireText(opened.completion, options.logger),
+    /** Those of `completion` that follow instructions; undefined where none does. */
+    model: models.length === 0 ? undefined : withFallback(models, options.logger),
     rerank,
     usage,
     /** Named by the configuration. */

@@ -137,6 +137,7 @@ async function openPipeline(
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
     embedding: providers.embedding,
     completion: providers.completion,
+    rewriting: config.search.rewrite_follow_ups ? providers.model : undefined,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
     usage: providers.usage,
     durations: metrics.ofQueryStages(config.name),

@@ -142,6 +142,7 @@ async function serve(
           : undefined,
       isWaiting: () => state?.isShared === true && !state.hasAnswered(),
       requestTimeoutMs: server.request_timeout,
+      hasChat: server.openai_api.enabled,
       bodyTimeout,
       onLogout: audit && (({ session, address, requestId }) =>
         audit.record({

@@ -108,6 +108,9 @@ const search = section({
     "BM25's b: how much a long text is held against its words; without it, 0.4",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
+  rewrite_follow_ups: toggle().optional().describe(
+    "Let rag_llm make a question that follows others one of its own, which is searched for; without it, true",
+  ),
 });
 
 const { model, ...connection } = providerConnection;

@@ -31,6 +31,9 @@ export const server = section({
     "What clients call, such as https://rag.example.com/v1; without it, what a request names",
   ),
   max_queries: integer(1, 1_000_000).prefault(100).describe("Queries that a pipeline answers at once"),
+  openai_api: section({
+    enabled: toggle().prefault(false).describe("Let clients of OpenAI's API ask pipelines, as models"),
+  }).prefault({}),
   tls: section(tlsFiles).prefault({}),
   auth: auth({ enabled: false }).prefault({}),
   client_ip: clientIp.prefault({}),

@@ -55,18 +55,18 @@ const eventStreamHeaders = {
   "x-accel-buffering": "no",
 };
 
-/** A reply of server-sent events, each one line of JSON. A client that reads slowly slows down what makes the events. */
+/** A reply of server-sent events, each one line. A client that reads slowly slows down what makes the events. */
 export function eventStreamReply({ next, onLeave }: {
-  /** The next event, undefined after the last; asked for only when the client can take it. */
-  readonly next: () => Promise<unknown>;
+  /** The texts of the next events, undefined after the last; asked for only when the client can take them. */
+  readonly next: () => Promise<readonly string[] | undefined>;
   /** The client has gone before the last event. */
   readonly onLeave: () => void;
 }): Response {
   const body = new ReadableStream({
     async pull(controller) {
-      const event = await next();
-      if (event === undefined) controller.close();
-      else controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
+      const events = await next();
+      if (events === undefined) controller.close();
+      else controller.enqueue(encoder.encode(events.map((text) => `data: ${text}\n\n`).join("")));
     },
     cancel: onLeave,
   }, { highWaterMark: 0 });

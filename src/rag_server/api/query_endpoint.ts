@@ -10,12 +10,48 @@ import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
-import { type PipelineQuery, readQuery } from "../query.ts";
+import { type PipelineQuery, type QueryRead, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
-import { bodyError, errorReply, type RagError, ragErrorOf, RefusedQuestion } from "./rag_errors.ts";
+import {
+  bodyError,
+  errorReply,
+  namedCharacters,
+  noPipeline,
+  type RagError,
+  ragErrorOf,
+  RefusedQuestion,
+} from "./rag_errors.ts";
 import { eventStreamReply, jsonReply } from "./json_reply.ts";
 import type { QueryReply, StreamEvent } from "./rag_replies.ts";
 import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
+
+/** How the clients of an endpoint ask, and how they are answered. */
+export interface QuestionFace {
+  /** Reads a body. */
+  read(text: string, requestId: string): Extract<QueryRead, { kind: "fault" }> | QuestionRead;
+  error(error: RagError): Response;
+}
+
+type QuestionRead = Extract<QueryRead, { kind: "query" }> & {
+  /** Optional: the pipeline's name, where the path does not say it. */
+  readonly model?: string;
+  readonly wire: AnswerWire;
+};
+
+/** How one answer is told. */
+export interface AnswerWire {
+  /** In one piece. */
+  whole(answer: PipelineAnswer, includeSources: boolean): unknown;
+  /** The texts of events of a stream. */
+  parts(event: PipelineEvent, includeSources: boolean): readonly string[];
+  /** The same for an error after the first event. */
+  lateError(error: RagError): readonly string[];
+}
+
+/** What pipeline was asked: known at once where the path says it. */
+interface Called {
+  name?: string | undefined;
+}
 
 interface QueryEndpointOptions {
   readonly calls: Calls;
@@ -34,48 +70,50 @@ interface QueryCaller {
 }
 
 const maxBytes = 1024 * 1024;
-const namedCharacters = 100;
 /** Of the documents in a prompt, the most that a line of the audit trail names. */
 const mostSources = 100;
 
 /**
- * `POST /v1/pipelines/{name}`. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
- * checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
+ * `POST /v1/pipelines/{name}`, and with another face `POST /v1/chat/completions`, whose path has no name. Any Content-Type is
+ * taken, as `curl -d` sends another than it holds. All that can be checked of a request is checked before the pipeline hears
+ * of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
   { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,
-): (request: Request, name: string, caller: QueryCaller, bindings: RouteBindings) => Promise<Response> {
+  face: QuestionFace = queryFace,
+): (request: Request, caller: QueryCaller, bindings: RouteBindings, name?: string) => Promise<Response> {
   /** @throws {RefusedQuestion} where there is no such pipeline, or none that the caller may use */
   function find(name: string, principal: Principal): Pipeline {
     const pipeline = pipelines.find(name);
     if (pipeline !== undefined && accessTo(principal, pipeline).kind === "granted") return pipeline;
-    const shown = JSON.stringify(name.slice(0, namedCharacters));
-    throw new RefusedQuestion({ code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` });
+    throw new RefusedQuestion(noPipeline(name));
   }
 
   /** @throws {RefusedQuestion} */
-  async function read(request: Request, name: string, principal: Principal, bindings: RouteBindings) {
-    find(name, principal);
-    bindings.logFields = { pipeline: name };
+  async function read(request: Request, called: Called, principal: Principal, bindings: RouteBindings) {
+    if (called.name !== undefined) bindings.logFields = { pipeline: find(called.name, principal).name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind !== "text") throw new RefusedQuestion(bodyError(body.kind, "1 MiB"));
-    const read = readQuery(body.text);
+    const read = face.read(body.text, bindings.requestId);
     if (read.kind === "fault") throw new RefusedQuestion({ code: "INVALID_REQUEST", message: read.message });
+    called.name = read.model ?? called.name ?? "";
     // a body may take its time, and pipelines that were replaced meanwhile have ended
-    return { ...read, pipeline: find(name, principal) };
+    const pipeline = find(called.name, principal);
+    bindings.logFields = { pipeline: pipeline.name };
+    return { ...read, pipeline };
   }
 
-  return async (request, name, { principal, address }, bindings) => {
+  return async (request, { principal, address }, bindings, name) => {
     const { requestId, span } = bindings;
-    // callers make up the names of pipelines that there are not
-    const shown = name.slice(0, namedCharacters);
     const logger = log.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
-    const asked = await read(request, name, principal, bindings)
+    const called = { name };
+    const asked = await read(request, called, principal, bindings)
       .catch((refusal: unknown) => ({ kind: "refused" as const, refusal }));
+    const shown = (called.name ?? "").slice(0, namedCharacters);
     const isQuery = asked.kind === "query";
     // the one place where `include_sources` meets the pipeline's `allow_include_sources`
     const includeSources = isQuery && asked.includeSources && asked.pipeline.allowsSources;
-    if (isQuery && asked.includeSources && !includeSources) {
+    if (face === queryFace && isQuery && asked.includeSources && !includeSources) {
       logger.info("Sources were asked for and left out: the pipeline does not permit them", {
         pipeline: shown,
       });
@@ -97,6 +135,9 @@ export function createQueryEndpoint(
       },
       timeoutMs: requestTimeoutMs,
       includeSources,
+      face,
+      // where it was refused, nothing is told by it
+      wire: isQuery ? asked.wire : queryWire,
       tell(thrown) {
         logEnd(thrown, logger, shown);
         return ragErrorOf(thrown);
@@ -173,15 +214,17 @@ interface QuestionToAnswer {
   readonly timeoutMs: number;
   /** Whether the client asked for sources and the pipeline permits them. */
   readonly includeSources: boolean;
+  readonly face: QuestionFace;
+  readonly wire: AnswerWire;
   /** What the client is told of something thrown, which the log hears of; undefined where the client has left. */
   readonly tell: (thrown: unknown) => RagError | undefined;
 }
 
 /** Answers a question in one piece. */
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
-  const { calls, call, timeoutMs, includeSources, tell } = options;
+  const { calls, call, timeoutMs, includeSources, face, wire, tell } = options;
   try {
-    const { answer, sources, tokensUsed } = await calls.run<CallContext, PipelineAnswer>({
+    const answer = await calls.run<CallContext, PipelineAnswer>({
       ...call,
       read() {
         const { pipeline, query } = options.read();
@@ -191,11 +234,10 @@ async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
         };
       },
     });
-    const shown = includeSources ? { sources: sources.map(wireSource) } : {};
-    return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
+    return jsonReply(JSON.stringify(wire.whole(answer, includeSources)));
   } catch (thrown) {
     const error = tell(thrown);
-    return error === undefined ? noReply() : errorReply(error);
+    return error === undefined ? noReply() : face.error(error);
   }
 }
 
@@ -206,7 +248,7 @@ async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
  * status of their own. The pipeline makes an event when the client can take it.
  */
 async function answerInParts(options: QuestionToAnswer): Promise<Response> {
-  const { call: { signal } } = options;
+  const { call: { signal }, face, wire } = options;
   const gone = new AbortController();
   const leave = () => gone.abort();
   signal.addEventListener("abort", leave, { once: true });
@@ -214,21 +256,21 @@ async function answerInParts(options: QuestionToAnswer): Promise<Response> {
   const steps = readSteps(options, gone.signal);
   const first = await steps.next();
   if (first.kind === "left") return noReply();
-  if (first.kind === "error" && (!first.hasBegun || hasOwnStatus.includes(first.error.code))) {
-    return errorReply(first.error);
-  }
+  const hasStatus = ({ code }: RagError) => face !== queryFace || hasOwnStatus.includes(code);
+  if (first.kind === "error" && (!first.hasBegun || hasStatus(first.error))) return face.error(first.error);
   let upcoming: Step | undefined = first;
   return eventStreamReply({
     async next() {
       const step: Step = upcoming ?? await steps.next();
       upcoming = undefined;
-      return eventOf(step);
+      if (step.kind === "error") return wire.lateError(step.error);
+      return step.kind === "event" ? step.texts : undefined;
     },
     onLeave: leave,
   });
 }
 
-/** Of what a pipeline throws before anything was sent, a client hears of these by their status. */
+/** Of what a pipeline throws before anything was sent, a client of ours hears of these by their status, another of all. */
 const hasOwnStatus: readonly RagError["code"][] = [
   "INVALID_REQUEST",
   "UNAUTHORIZED",
@@ -238,14 +280,14 @@ const hasOwnStatus: readonly RagError["code"][] = [
 ];
 
 type Step =
-  | { readonly kind: "event"; readonly event: StreamEvent }
+  | { readonly kind: "event"; readonly texts: readonly string[] }
   | { readonly kind: "error"; readonly error: RagError; readonly hasBegun: boolean }
   /** The last event has been, or the client has gone. */
   | { readonly kind: "left" };
 
 /** The steps of an answer: chunks, then one `done` or one error, then nothing. The call ends with the last. */
 function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Promise<Step> } {
-  const { calls, call, timeoutMs, includeSources, tell } = options;
+  const { calls, call, timeoutMs, includeSources, wire, tell } = options;
   const begun = Promise.withResolvers<{ events: AsyncGenerator<PipelineEvent>; signal: AbortSignal }>();
   const ended = Promise.withResolvers<AnswerReport>();
   // where the call ends earlier, nobody waits for it
@@ -280,13 +322,13 @@ function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Pr
       hasBegun = true;
       const { done, value } = await untilAborted(events.next(), signal);
       if (done) throw new Error("The pipeline ended its answer without the last event");
-      if (value.type === "chunk") return { kind: "event", event: { type: "chunk", content: value.content } };
-      ended.resolve(value);
-      // its reply's last event waits for the account of it
-      const { sources, tokensUsed } = await answered;
-      const shown = includeSources ? { sources: sources.map(wireSource), tokens_used: tokensUsed } : {};
-      isOver = true;
-      return { kind: "event", event: { type: "done", ...shown } };
+      if (value.type === "done") {
+        ended.resolve(value);
+        // its reply's last event waits for the account of it
+        await answered;
+        isOver = true;
+      }
+      return { kind: "event", texts: wire.parts(value, includeSources) };
     } catch (thrown) {
       isOver = true;
       ended.reject(thrown);
@@ -303,10 +345,30 @@ async function* eventsOf(pipeline: Pipeline, query: PipelineQuery): AsyncGenerat
   yield* pipeline.stream(query);
 }
 
-function eventOf(step: Step): StreamEvent | undefined {
-  if (step.kind === "event") return step.event;
-  return step.kind === "error" ? { type: "error", error: step.error.message } : undefined;
-}
+const textOf = (event: StreamEvent) => JSON.stringify(event);
+
+const queryWire: AnswerWire = {
+  whole({ answer, searchQuery, sources, tokensUsed }, includeSources): QueryReply {
+    const shown = includeSources ? { sources: sources.map(wireSource) } : {};
+    return { answer, ...defined({ search_query: searchQuery }), ...shown, tokens_used: tokensUsed };
+  },
+  parts(event, includeSources) {
+    if (event.type === "chunk") return [textOf({ type: "chunk", content: event.content })];
+    const shown = includeSources
+      ? { sources: event.sources.map(wireSource), tokens_used: event.tokensUsed }
+      : {};
+    return [textOf({ type: "done", ...defined({ search_query: event.searchQuery }), ...shown })];
+  },
+  lateError: ({ message }) => [textOf({ type: "error", error: message })],
+};
+
+const queryFace: QuestionFace = {
+  read(text) {
+    const read = readQuery(text);
+    return read.kind === "fault" ? read : { ...read, wire: queryWire };
+  },
+  error: errorReply,
+};
 
 function wireSource({ id, content, score }: Source) {
   return { ...defined({ id }), content, score };

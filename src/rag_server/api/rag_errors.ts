@@ -188,6 +188,15 @@ export const identityErrors = {
 /** Why the headers of a request do not tell who asks. */
 export type IdentityRefusal = keyof typeof identityErrors;
 
+/** Callers make up the names of pipelines that there are not: so much of one is told. */
+export const namedCharacters = 100;
+
+/** Where no pipeline has the name, or none that the caller may use. */
+export function noPipeline(name: string): RagError {
+  const shown = JSON.stringify(name.slice(0, namedCharacters));
+  return { code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` };
+}
+
 const bodyFaults = {
   not_utf8: "expected JSON in UTF-8",
   broken: "it did not arrive completely",
@@ -223,12 +232,14 @@ export function loginError(result: Exclude<LoginResult, { kind: "success" }>): R
   }
 }
 
-/** The reply of an error. */
+/** The reply of an error. @param bodyOf what it says */
 export function errorReply(
-  { code, message, retryAfterSeconds }: RagError,
+  error: RagError,
   headers: Readonly<Record<string, string>> = {},
+  bodyOf: (error: RagError) => unknown = ({ code, message }) => ({ error: { code, message } }),
 ): Response {
-  return jsonReply(JSON.stringify({ error: { code, message } }), ragErrors[code].status, {
+  const { code, retryAfterSeconds } = error;
+  return jsonReply(JSON.stringify(bodyOf(error)), ragErrors[code].status, {
     ...(code === "UNAUTHORIZED" && { "www-authenticate": bearerChallenge() }),
     ...headers,
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),

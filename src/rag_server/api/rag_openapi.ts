@@ -1,6 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
+import { chatRequest } from "./chat_request.ts";
 import { loginReply, loginRequest, notASession } from "./login_endpoint.ts";
 import {
   bodyError,
@@ -222,7 +223,33 @@ interface DescribedServer {
   readonly hasLogout?: boolean;
   /** Whose access tokens let callers in. */
   readonly issuers?: Issuers | undefined;
+  /** Whether it has OpenAI's API too. */
+  readonly hasChat?: boolean;
 }
+
+const ofOpenai = z.record(z.string(), z.unknown());
+
+const completion = ofOpenai.openapi({
+  description:
+    "A chat.completion. Postern's own are `sources`, the documents that the answer was made from, and `search_query`, " +
+    "what was searched for where that is not the question",
+});
+
+/** What there is of OpenAI's API, whose reference describes the replies. */
+const chatPaths = [
+  [
+    ...["post", "/v1/chat/completions", "createChatCompletion"] as const,
+    "Answers the last question from a pipeline's documents; with `stream` in chunks, then `[DONE]`",
+    { body: { required: true, content: json(chatRequest) } },
+    { ...json(completion), "text/event-stream": { schema: z.string() } },
+  ],
+  ["get", "/v1/models", "listModels", "The caller's pipelines as models", {}, json(ofOpenai)],
+  [
+    ...["get", "/v1/models/{id}", "getModel", "A pipeline as a model"] as const,
+    { params: z.object({ id: z.string() }) },
+    json(ofOpenai),
+  ],
+] as const;
 
 /**
  * The description of the RAG server's API, OpenAPI 3.0.3, made from the schemas that check requests.
@@ -231,10 +258,11 @@ interface DescribedServer {
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = {} }: DescribedServer = {
-    asksWhoCalls: false,
-    hasLogin: false,
-  },
+  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = {}, hasChat = false }:
+    DescribedServer = {
+      asksWhoCalls: false,
+      hasLogin: false,
+    },
 ): object {
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
@@ -325,6 +353,12 @@ export function ragOpenApi(
       ),
     },
   });
+  for (const [method, path, operationId, summary, request, content] of hasChat ? chatPaths : []) {
+    const ok = { description: summary, headers, content };
+    const failed = { description: "An error of OpenAI's API", headers, content: json(ofOpenai) };
+    const responses = { 200: ok, default: failed };
+    registry.registerPath({ method, path, operationId, tags: ["Pipelines"], summary, request, responses });
+  }
   const authentication = asksWhoCalls
     ? "A request needs the token of a caller, except where its description says otherwise."
     : takesClaims

@@ -22,8 +22,15 @@ const sources = z.array(source).optional().openapi({
     "The documents that the answer was made from, where they were asked for and the pipeline permits it",
 });
 
+const searchQuery = z.string().optional().openapi({
+  description:
+    "What was searched for, where the conversation made another question of the one that was asked",
+  example: "How do I configure backups on Windows?",
+});
+
 export const queryReply = z.object({
   answer: z.string().openapi({ example: "Set archive_mode and …" }),
+  search_query: searchQuery,
   sources,
   tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
 }).openapi("QueryResponse");
@@ -33,7 +40,12 @@ const chunkEvent = z.object({
   content: z.string().openapi({ description: "The next part of the answer" }),
 }).openapi("ChunkEvent");
 
-const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: tokens.optional() }).openapi(
+const doneEvent = z.object({
+  type: z.literal("done"),
+  search_query: searchQuery,
+  sources,
+  tokens_used: tokens.optional(),
+}).openapi(
   "DoneEvent",
   {
     description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",

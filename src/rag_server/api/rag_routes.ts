@@ -21,6 +21,8 @@ import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
 import { createLoginEndpoint, createLogoutEndpoint, type LogoutReport } from "./login_endpoint.ts";
+import { chatErrorReply, modelOf } from "./chat_replies.ts";
+import { chatFace } from "./chat_request.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import {
   errorReply,
@@ -29,6 +31,7 @@ import {
   identityErrors,
   type IdentityRefusal,
   internalError,
+  noPipeline,
   scopeError,
   unauthorizedError,
 } from "./rag_errors.ts";
@@ -64,6 +67,8 @@ export interface RagRoutesOptions {
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
   readonly version: string;
+  /** Whether clients of OpenAI's API may ask too. */
+  readonly hasChat?: boolean;
   /** Told of each request whose headers do not tell who asks; `peer` is the other end of the connection. */
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** Optional: what callers may use, for `/v1/usage`. */
@@ -76,6 +81,9 @@ const livePath = "/v1/live";
 const readyPath = "/v1/ready";
 const loginPath = "/v1/login";
 const logoutPath = "/v1/logout";
+
+const modelsPath = "/v1/models";
+const chatPath = "/v1/chat/completions";
 
 const paths: ReadonlySet<string> = new Set([
   "/v1/openapi.json",
@@ -103,6 +111,12 @@ function routeOf(path: string): string {
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
 }
 
+/** The same of OpenAI's API. */
+function chatRouteOf(path: string): string | undefined {
+  if (path === modelsPath || path === chatPath) return path;
+  return /^\/v1\/models\/[^/]+$/.test(path) ? "/v1/models/{id}" : undefined;
+}
+
 /** Stands for any caller whom a proxy names. Lists are the same for all of them. */
 const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", groups: [] };
 
@@ -115,7 +129,8 @@ function principalOf({ env: { principal } }: RagContext): Principal {
 
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Served {
-  const { authentication, forwardedIdentity, pipelines, quotas, logger } = options;
+  const { authentication, forwardedIdentity, pipelines, quotas, hasChat = false, logger } = options;
+  const errorAt = (path: string) => hasChat && chatRouteOf(path) !== undefined ? chatErrorReply : errorReply;
   const login = authentication?.login;
   const endSession = login && authentication?.endSession;
   const app = new Hono<{ Bindings: RouteBindings }>();
@@ -138,6 +153,7 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       hasLogin: login !== undefined,
       hasLogout: endSession !== undefined,
       issuers: options.issuers,
+      hasChat,
     }),
   );
   const visible = (context: RagContext) =>
@@ -168,13 +184,14 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       const read = forwardedIdentity(env.peer, req.raw.headers);
       if (read.kind === "refused") {
         options.onIdentityRefused?.(read.reason, env.peer);
-        return errorReply(identityErrors[read.reason]);
+        return errorAt(req.path)(identityErrors[read.reason]);
       }
       env.principal = read.principal;
       return await next();
     };
     app.get("/v1/usage", identify);
     app.post("/v1/pipelines/:name", identify);
+    if (hasChat) app.post(chatPath, identify);
   }
   for (const [path, read] of Object.entries(readings)) {
     app.get(path, async (context) => jsonReply(await read(context)));
@@ -202,53 +219,65 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
     });
   }
 
+  const callerOf = (c: RagContext) => ({ principal: principalOf(c), address: c.env.addressOf() });
   const answer = createQueryEndpoint(options);
-  app.post("/v1/pipelines/:name", (context) => {
-    const caller = { principal: principalOf(context), address: context.env.addressOf() };
-    return answer(context.req.raw, context.req.param("name"), caller, context.env);
-  });
+  app.post("/v1/pipelines/:name", (c) => answer(c.req.raw, callerOf(c), c.env, c.req.param("name")));
   app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
+  if (hasChat) {
+    const models = (context: RagContext) => visible(context).map(modelOf);
+    const chat = createQueryEndpoint(options, chatFace);
+    app.post(chatPath, (c) => chat(c.req.raw, callerOf(c), c.env));
+    app.all(chatPath, (context) => methodNotAllowed(context, "POST"));
+    app.get(modelsPath, (c) => jsonReply(JSON.stringify({ object: "list", data: models(c) })));
+    app.get(`${modelsPath}/:id`, (context) => {
+      const name = context.req.param("id");
+      const model = models(context).find(({ id }) => id === name);
+      return model ? jsonReply(JSON.stringify(model)) : chatErrorReply(noPipeline(name));
+    });
+    app.all(`${modelsPath}/:id?`, (context) => methodNotAllowed(context, "GET, HEAD"));
+  }
   app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
   app.onError((error, { req, env }) => {
     const { method, path } = req;
     logger.error("Request failed", { request: env.requestId, method, path, error, stack: error.stack });
-    return errorReply(internalError);
+    return errorAt(path)(internalError);
   });
   return {
     name: "rag_server",
-    routeOf,
+    routeOf: (path) => (hasChat ? chatRouteOf(path) : undefined) ?? routeOf(path),
     isProbe: ({ url, method }) => method === "GET" && [livePath, readyPath].includes(pathOf(url)),
     callerOf({ url }) {
       const path = pathOf(url);
       const isOpen = openPaths.has(path) || (path === loginPath && login?.hasAccounts === true);
       return isOpen ? "optional" : "required";
     },
-    refuse: refusalReply,
+    refuse: (why, request) => refusalReply(why, errorAt(pathOf(request.url))),
     answer: app.fetch,
   };
 }
 
-function refusalReply(why: FrontRefusal): Response {
+function refusalReply(why: FrontRefusal, reply: typeof chatErrorReply): Response {
   switch (why.kind) {
     case "host":
     case "origin":
-      return errorReply(hostError);
+      return reply(hostError);
     case "unauthorized":
-      return errorReply(unauthorizedError);
+      return reply(unauthorizedError);
     case "unavailable": {
       const { message, retryAfterSeconds } = why;
-      return errorReply({ ...identityError, message, retryAfterSeconds });
+      return reply({ ...identityError, message, retryAfterSeconds });
     }
     case "insufficient_scope": {
       const challenge = bearerChallenge(why.scopes);
-      return errorReply({ ...scopeError, message: why.missing }, { "www-authenticate": challenge });
+      return reply({ ...scopeError, message: why.missing }, { "www-authenticate": challenge });
     }
   }
 }
 
 function methodNotAllowed({ req }: RagContext, allow: string): Response {
   const message = `${req.method} is not for this path: expected ${allow.replace(", ", " or ")}`;
-  return errorReply({ code: "METHOD_NOT_ALLOWED", message }, { allow });
+  const reply = chatRouteOf(req.path) === undefined ? errorReply : chatErrorReply;
+  return reply({ code: "METHOD_NOT_ALLOWED", message }, { allow });
 }
 
 async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {

@@ -92,7 +92,7 @@ pipelines:
   - name: "strict"
     description: "Answers what it is sure of"${databaseSection}
     tables: [{ table: pages, text_column: content, vector_column: embedding, id_column: id }]
-    search: { hybrid_enabled: true, min_similarity: 0.8 }
+    search: { hybrid_enabled: true, min_similarity: 0.8, rewrite_follow_ups: false }
     allow_include_sources: true
 `;
 }
@@ -134,7 +134,10 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
     embed: topicVector,
     answer: "From the fallback.",
   });
-  await using anthropic = createVendor("anthropic", { answer: ["Quite ", "so."] });
+  const rewritten = "How many days of leave do contractors get?";
+  await using anthropic = createVendor("anthropic", {
+    answer: ({ system }) => system.startsWith("You prepare a search") ? [rewritten] : ["Quite ", "so."],
+  });
   await using voyage = createVendor("voyage", {
     key: keys["voyage.key"],
     score: (_query, document) => document.includes("Quokka7") ? 0.9 : 1 / document.length,
@@ -286,33 +289,50 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
 
   await t.step("a filter's column that does not exist is named before anything is spent", async () => {
     const before = openai.requests.length;
+    const ofAnthropic = anthropic.requests.length;
     const { status, body } = await client.post("docs", {
       query: "q",
+      messages: [{ role: "user", content: "leave" }],
       filter: { conditions: [{ column: "audience", operator: "=", value: "all" }] },
     });
     assert.deepEqual([status, body.error?.code], [400, "INVALID_REQUEST"]);
     assert.match(body.error?.message ?? "", /audience/);
     assert.equal(openai.requests.length, before);
+    assert.equal(anthropic.requests.length, ofAnthropic);
   });
 
-  await t.step("a short follow-up finds what the turn before was about", async () => {
-    const messages = [
-      { role: "user", content: "How many days of annual leave do employees get?" },
-      { role: "assistant", content: "25 days [1]." },
-    ];
-    const reply = await client.ask("docs", {
-      query: "And for contractors?",
-      messages,
-      include_sources: true,
-      top_n: 2,
-    });
-    assert.deepEqual(new Set(ids(reply)), new Set(["1", "2"]));
-    assert.deepEqual(lastEmbedded(openai), [
-      "How many days of annual leave do employees get?\nAnd for contractors?",
-    ]);
+  const messages = [
+    { role: "user", content: "How many days of annual leave do employees get?" },
+    { role: "assistant", content: "25 days [1]." },
+  ];
+  const followUp = { query: "And for contractors?", messages, include_sources: true, top_n: 2 };
+
+  await t.step("a follow-up is searched for as a question of its own", async () => {
+    const before = anthropic.requests.length;
+    const reply = await client.ask("docs", followUp);
+    assert.equal(reply.search_query, rewritten);
+    assert.deepEqual(lastEmbedded(openai), [rewritten]);
+    assert.equal(ids(reply)?.[0], "2");
+    assert.equal(anthropic.requests.length, before + 2);
+    // 3 of the embedding, 120 and 7 of each of the model's replies
+    assert.equal(reply.tokens_used, 257);
+    // the model that answers has the conversation as it was
     const prompt = lastPrompt(anthropic).messages;
     assert.deepEqual(prompt.slice(0, 2), messages);
     assert.match(prompt[2]?.content ?? "", /\nQuestion: And for contractors\?$/);
+    // the same conversation is not rewritten again
+    const { include_sources: _, ...plain } = followUp;
+    assert.deepEqual((await client.stream("docs", plain)).at(-1), { type: "done", search_query: rewritten });
+    assert.equal(anthropic.requests.length, before + 3);
+  });
+
+  await t.step("without a model for it, the words of the turn before are searched for too", async () => {
+    const before = anthropic.requests.length;
+    const inWords = "How many days of annual leave do employees get?\nAnd for contractors?";
+    const reply = await client.ask("strict", followUp);
+    assert.deepEqual(lastEmbedded(openai), [inWords]);
+    assert.equal(reply.search_query, inWords);
+    assert.ok(anthropic.requests.length <= before + 1);
   });
 
   await t.step("keys and headers of defaults, pipeline and provider, the nearest wins", async () => {

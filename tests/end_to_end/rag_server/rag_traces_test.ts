@@ -68,5 +68,29 @@ testWithPgvector("a question is one trace, from the request to its last event", 
   });
   assertHas(failed.at(-1), { status: 2, attributes: { "error.type": "500" } });
   assert.match(process.stderr(), new RegExp(`A query failed .*request=three trace_id=${traceId}`));
-  assert.doesNotMatch(collector.text(), /annual leave/i);
+
+  anthropic.mend();
+  const followUp = { query: "and now?", messages: [{ role: "user", content: leave.query }] };
+  await ask("four", followUp);
+  const rewritten = await collector.traceWith(({ attributes }) =>
+    attributes["postern.request.id"] === "four"
+  );
+  const retrieval = rewritten.findLast(({ name }) => name === "retrieval");
+  const calls = rewritten.filter(({ parentSpanId }) => parentSpanId === retrieval?.spanId);
+  assert.deepEqual(calls.map(({ name }) => name).slice(0, 2), ["chat m", "embeddings e"]);
+  assert.equal(retrieval?.attributes["postern.search_query"], undefined);
+  assert.doesNotMatch(collector.text(), /annual leave|One, two/i);
+
+  await using telling = await startRagServer({ pipelines, traces: { ...traces, include_texts: true } });
+  await telling.client.ask("handbook", { query: leave.query });
+  const response = await fetch(`${telling.process.url}/v1/pipelines/handbook`, {
+    method: "POST",
+    headers: { "x-request-id": "five", traceparent },
+    body: JSON.stringify(followUp),
+  });
+  await response.text();
+  const told = await collector.traceWith(({ attributes }) => attributes["postern.request.id"] === "five");
+  assertHas(told.findLast(({ name }) => name === "retrieval"), {
+    attributes: { "postern.search_query": "One, two." },
+  });
 });

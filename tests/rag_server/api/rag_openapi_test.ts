@@ -23,6 +23,9 @@ const documents = {
   "of a server that asks nobody": ragApi,
   "with tokens": tokensApi,
   "with logins": callersApi,
+  "with OpenAI's API": JSON.parse(
+    JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: false, hasLogin: false, hasChat: true })),
+  ) as ApiDocument,
 };
 
 /** Every object of the document, with its place. */
