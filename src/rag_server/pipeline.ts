@@ -25,7 +25,7 @@ import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { isFunctionWord, words } from "../text/words.ts";
-import type { UsageCounter } from "../llm/usage.ts";
+import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 
 /** A named way from a question to an answer out of documents. */
 export interface Pipeline extends AccessObject {
@@ -50,7 +50,7 @@ export interface Pipeline extends AccessObject {
   /** The same in parts, as `answer` throws. */
   stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
   /** The documents for a question, the best first, without an answer. Throws as `answer`. */
-  findDocuments(query: PipelineQuery): Promise<readonly FoundDocument[]>;
+  findDocuments(query: PipelineQuery): Promise<FoundDocuments>;
   /** A document by the key that `findDocuments` or an answer's source has; undefined where there is none. Throws as `answer`. */
   readDocument(key: string, caller: SearchCaller): Promise<StoredDocument | undefined>;
   /** Reads the definitions of its tables, so that their faults show before the first query. Throws as `answer`. */
@@ -63,11 +63,19 @@ export interface Pipeline extends AccessObject {
   readonly usage: PipelineUsage;
 }
 
-/** A document with what its table says of it. */
-export interface FoundDocument extends Source, DocumentDetails {}
+/** A document as a search found it. */
+export interface FoundDocument
+  extends Source, Pick<RetrievedDocument, "table" | "similarity" | "nearest" | "matching"> {}
 
-/** A document that went into the prompt. */
-export interface Source {
+export interface FoundDocuments {
+  /** The best first. */
+  readonly sources: readonly FoundDocument[];
+  /** Of embedding and reranking. */
+  readonly tokensUsed: number;
+}
+
+/** A document that went into the prompt; with details where the query shows sources. */
+export interface Source extends DocumentDetails {
   /** By which `readDocument` finds it, as long as the configuration stays. */
   readonly key: string;
   /** Optional: none where the table has no column for it. */
@@ -83,12 +91,14 @@ export interface PipelineAnswer {
   readonly sources: readonly Source[];
   /** Of all providers, embedding and reranking among them. */
   readonly tokensUsed: number;
+  /** Whether no model was asked, as no document was near enough. */
+  readonly isUnanswered?: true;
 }
 
 /** Any number of chunks, then one `done`; an error is thrown. */
 export type PipelineEvent =
   | { readonly type: "chunk"; readonly content: string }
-  | { readonly type: "done"; readonly sources: readonly Source[]; readonly tokensUsed: number };
+  | { readonly type: "done" } & Omit<PipelineAnswer, "answer">;
 
 /** Whether a provider or the database answered its ping. */
 export interface Reachability {
@@ -152,13 +162,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
-    { topN = options.topN, signal, span, onUsage, filter, caller: asker, disableHybrid }: PipelineQuery,
+    query: PipelineQuery,
     retriever: Retriever,
     question: string,
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
-    const caller = asker === undefined ? {} : { caller: asker };
-    if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
+    const { topN = options.topN, signal, span, onUsage, filter, minSimilarity, disableHybrid } = query;
+    if (filter !== undefined) await retriever.checkFilter(filter, callerOf(query));
     let embedded: Promise<Float32Array> | undefined;
     let embeddingMs = 0;
     const embed = async () => {
@@ -183,9 +193,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       limit: searchLimit(topN, rerank !== undefined),
       hybrid: !disableHybrid,
       span,
-      signal,
-      ...caller,
-      ...defined({ filter }),
+      ...callerOf(query),
+      ...defined({ filter, minSimilarity }),
     }).finally(() => durations.search.observe(performance.now() - searchedAt - embeddingMs));
     span?.set({ "postern.documents": found.length });
     return found;
@@ -224,13 +233,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       tokenBudget,
       systemPrompt,
     });
-    if (prompt.shown.length > 0) query.onStage?.("answering");
-    return { prompt, stored, usages };
+    const details = query.showsSources ? await stored.detailsOf(prompt.shown, callerOf(query)) : [];
+    const sources = prompt.shown.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+    if (sources.length > 0) query.onStage?.("answering");
+    return { prompt, sources, usages };
   }
 
-  function resultOf({ prompt, stored, usages }: Awaited<ReturnType<typeof prepare>>) {
-    const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
-    return { sources: prompt.shown.map((document) => sourceOf(document, stored)), tokensUsed };
+  function resultOf({ sources, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "prompt">) {
+    return { sources, tokensUsed: usages.reduce((sum, usage) => sum + tokensOf(usage), 0) };
   }
 
   return {
@@ -270,10 +280,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...resultOf(prepared) };
     },
     async findDocuments(query) {
-      const { documents, stored } = await find(query);
-      const caller = query.caller === undefined ? {} : { caller: query.caller };
-      const details = await stored.detailsOf(documents, { ...caller, signal: query.signal });
-      return documents.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+      const { documents, stored, usages } = await find(query);
+      const details = await stored.detailsOf(documents, callerOf(query));
+      const sources = documents.map((document, at) => {
+        const { table, similarity, nearest, matching } = document;
+        const standing = { table, ...defined({ similarity, nearest, matching }) };
+        return { ...sourceOf(document, stored), ...details[at], ...standing };
+      });
+      return { ...resultOf({ sources, usages }), sources };
     },
     async readDocument(key, caller) {
       const { documents } = await options.retriever(caller.signal);
@@ -294,6 +308,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return { name, embedding: ofEmbedding, completion: ofCompletion, database };
     },
   };
+}
+
+function callerOf({ caller, signal }: PipelineQuery): SearchCaller {
+  return { signal, ...defined({ caller }) };
 }
 
 function sourceOf(document: RetrievedDocument, { keyOf }: StoredDocuments): Source {

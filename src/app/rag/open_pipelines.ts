@@ -147,6 +147,7 @@ async function openPipeline(
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
   const { id_column: idColumn, text_search_config: textSearchConfig, filter, filter_columns } = table;
+  const { metadata_columns: metadataColumns } = table;
   return {
     table: table.table,
     textColumn: table.text_column,
@@ -155,7 +156,7 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
     ...(filter === undefined
       ? {}
       : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),
-    ...defined({ filterColumns: filter_columns }),
+    ...defined({ filterColumns: filter_columns, metadataColumns }),
   };
 }
 

@@ -77,6 +77,9 @@ const table = section({
   filter_columns: keptEmpty(list(text())).optional().describe(
     "Columns that requests may filter by, as name or meta->>key; empty: none; without it, every column",
   ),
+  metadata_columns: list(text()).optional().describe(
+    "Columns that come with a source, besides title, source, url, heading, position and page",
+  ),
 });
 
 const source = section({

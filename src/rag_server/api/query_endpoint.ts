@@ -9,12 +9,27 @@ import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import type { Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
+import { countCharacters, findCitations } from "../citations.ts";
+import type {
+  FoundDocument,
+  FoundDocuments,
+  Pipeline,
+  PipelineAnswer,
+  PipelineEvent,
+  Source,
+} from "../pipeline.ts";
 import { type PipelineQuery, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
-import { bodyError, errorReply, type RagError, ragErrorOf, RefusedQuestion } from "./rag_errors.ts";
+import {
+  bodyError,
+  errorReply,
+  passagesError,
+  type RagError,
+  ragErrorOf,
+  RefusedQuestion,
+} from "./rag_errors.ts";
 import { eventStreamReply, jsonReply } from "./json_reply.ts";
-import type { QueryReply, StreamEvent } from "./rag_replies.ts";
+import type { QueryReply, SearchReply, StreamEvent } from "./rag_replies.ts";
 import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 interface QueryEndpointOptions {
@@ -38,13 +53,22 @@ const namedCharacters = 100;
 /** Of the documents in a prompt, the most that a line of the audit trail names. */
 const mostSources = 100;
 
+/** What a question asks for: an answer, or the passages that one would be made from. */
+type Wanted = "answer" | "passages";
+
 /**
- * `POST /v1/pipelines/{name}`. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
+ * `POST /v1/pipelines/{name}`, and `/search` below it. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
  * checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
   { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,
-): (request: Request, name: string, caller: QueryCaller, bindings: RouteBindings) => Promise<Response> {
+): (
+  request: Request,
+  name: string,
+  caller: QueryCaller,
+  bindings: RouteBindings,
+  wanted?: Wanted,
+) => Promise<Response> {
   /** @throws {RefusedQuestion} where there is no such pipeline, or none that the caller may use */
   function find(name: string, principal: Principal): Pipeline {
     const pipeline = pipelines.find(name);
@@ -65,7 +89,7 @@ export function createQueryEndpoint(
     return { ...read, pipeline: find(name, principal) };
   }
 
-  return async (request, name, { principal, address }, bindings) => {
+  return async (request, name, { principal, address }, bindings, wanted = "answer") => {
     const { requestId, span } = bindings;
     // callers make up the names of pipelines that there are not
     const shown = name.slice(0, namedCharacters);
@@ -73,27 +97,31 @@ export function createQueryEndpoint(
     const asked = await read(request, name, principal, bindings)
       .catch((refusal: unknown) => ({ kind: "refused" as const, refusal }));
     const isQuery = asked.kind === "query";
-    // the one place where `include_sources` meets the pipeline's `allow_include_sources`
-    const includeSources = isQuery && asked.includeSources && asked.pipeline.allowsSources;
-    if (isQuery && asked.includeSources && !includeSources) {
+    // the one place where what was asked for meets the pipeline's `allow_include_sources`
+    const asksForSources = isQuery && (asked.includeSources || wanted === "passages");
+    const includeSources = asksForSources && asked.pipeline.allowsSources;
+    if (asksForSources && !includeSources && wanted === "answer") {
       logger.info("Sources were asked for and left out: the pipeline does not permit them", {
         pipeline: shown,
       });
     }
-    const answer = isQuery && asked.stream ? answerInParts : answerAtOnce;
+    const isStreamed = isQuery && asked.stream;
+    const answer = wanted === "passages" ? showPassages : isStreamed ? answerInParts : answerAtOnce;
     return await answer({
       calls,
       call: {
         principal,
         signal: request.signal,
         contextWith: (signal) => ({ principal, signal, requestId, logger, address, span }),
-        report: (end) => reportQuestion(shown, isQuery ? asked.query.query : undefined, end),
+        report: (end) => reportQuestion(shown, wanted, isQuery ? asked.query.query : undefined, end),
       },
       read() {
         if (asked.kind === "refused") throw asked.refusal;
         const { pipeline, query } = asked;
+        if (wanted === "passages" && !includeSources) throw new RefusedQuestion(passagesError);
         pipeline.checkCaller(principal);
-        return { pipeline, query: { ...query, caller: principal, ...(span && { span }) } };
+        const shows = includeSources && { showsSources: true };
+        return { pipeline, query: { ...query, caller: principal, ...shows, ...(span && { span }) } };
       },
       timeoutMs: requestTimeoutMs,
       includeSources,
@@ -111,6 +139,7 @@ export function createQueryEndpoint(
  */
 function reportQuestion(
   pipeline: string,
+  wanted: Wanted,
   question: string | undefined,
   end: CallEnd<CallContext, AnswerReport>,
 ): CallReport {
@@ -121,6 +150,7 @@ function reportQuestion(
     counted: question === undefined ? undefined : { of: "question", name: pipeline, result },
     line: () => ({
       event: "query",
+      ...(wanted === "passages" && { method: "search" }),
       outcome: result,
       pipeline,
       ...defined({ question }),
@@ -179,20 +209,43 @@ interface QuestionToAnswer {
 
 /** Answers a question in one piece. */
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
-  const { calls, call, timeoutMs, includeSources, tell } = options;
+  return await replyAtOnce<PipelineAnswer>(
+    options,
+    (pipeline, query) => pipeline.answer(query),
+    async ({ answer, tokensUsed, ...result }): Promise<QueryReply> => ({
+      answer,
+      ...await shownOf(answer, result, options),
+      tokens_used: tokensUsed,
+    }),
+  );
+}
+
+/** Tells what was found for a question; no model is asked for an answer. */
+async function showPassages(options: QuestionToAnswer): Promise<Response> {
+  return await replyAtOnce<FoundDocuments>(
+    options,
+    (pipeline, query) => pipeline.findDocuments(query),
+    ({ sources, tokensUsed }): SearchReply => ({
+      passages: sources.map(wirePassage),
+      tokens_used: tokensUsed,
+    }),
+  );
+}
+
+async function replyAtOnce<Result extends AnswerReport>(
+  { calls, call, timeoutMs, tell, ...options }: QuestionToAnswer,
+  work: (pipeline: Pipeline, query: PipelineQuery) => Promise<Result>,
+  replyOf: (result: Result) => unknown,
+): Promise<Response> {
   try {
-    const { answer, sources, tokensUsed } = await calls.run<CallContext, PipelineAnswer>({
+    const result = await calls.run<CallContext, Result>({
       ...call,
       read() {
         const { pipeline, query } = options.read();
-        return {
-          timeoutMs,
-          run: ({ signal }) => untilAborted(pipeline.answer({ ...query, signal }), signal),
-        };
+        return { timeoutMs, run: ({ signal }) => untilAborted(work(pipeline, { ...query, signal }), signal) };
       },
     });
-    const shown = includeSources ? { sources: sources.map(wireSource) } : {};
-    return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
+    return jsonReply(JSON.stringify(await replyOf(result)));
   } catch (thrown) {
     const error = tell(thrown);
     return error === undefined ? noReply() : errorReply(error);
@@ -271,6 +324,7 @@ function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Pr
     },
   });
   answered.catch(begun.reject);
+  let answer = "";
   let hasBegun = false;
   let isOver = false;
 
@@ -280,13 +334,19 @@ function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Pr
       hasBegun = true;
       const { done, value } = await untilAborted(events.next(), signal);
       if (done) throw new Error("The pipeline ended its answer without the last event");
-      if (value.type === "chunk") return { kind: "event", event: { type: "chunk", content: value.content } };
+      if (value.type === "chunk") {
+        if (includeSources) answer += value.content;
+        return { kind: "event", event: { type: "chunk", content: value.content } };
+      }
       ended.resolve(value);
       // its reply's last event waits for the account of it
-      const { sources, tokensUsed } = await answered;
-      const shown = includeSources ? { sources: sources.map(wireSource), tokens_used: tokensUsed } : {};
+      const { tokensUsed, ...result } = await answered;
+      const shown = await shownOf(answer, result, options);
       isOver = true;
-      return { kind: "event", event: { type: "done", ...shown } };
+      return {
+        kind: "event",
+        event: { type: "done", ...shown, ...(includeSources && { tokens_used: tokensUsed }) },
+      };
     } catch (thrown) {
       isOver = true;
       ended.reject(thrown);
@@ -308,8 +368,28 @@ function eventOf(step: Step): StreamEvent | undefined {
   return step.kind === "error" ? { type: "error", error: step.error.message } : undefined;
 }
 
-function wireSource({ id, content, score }: Source) {
-  return { ...defined({ id }), content, score };
+/** What a reply says of an answer besides its text. */
+async function shownOf(
+  answer: string,
+  { sources, isUnanswered }: Omit<AnswerReport, "tokensUsed">,
+  { includeSources }: Pick<QuestionToAnswer, "includeSources">,
+) {
+  const mark = isUnanswered && { answered: false as const };
+  if (!includeSources) return { ...mark };
+  // what says that there is no answer claims nothing
+  const citations = isUnanswered ? [] : await findCitations(answer, sources);
+  return { ...mark, sources: sources.map(wireSource), citations };
+}
+
+function wireSource({ id, content, score, title, source, url, heading, position, page, columns }: Source) {
+  const characters = { start: 0, end: countCharacters(content) };
+  const metadata = { ...columns, ...defined({ title, source, url, heading, position, page }), characters };
+  return { ...defined({ id }), content, score, metadata };
+}
+
+function wirePassage({ table, similarity, nearest, matching: keyword, ...source }: FoundDocument) {
+  const vector = nearest && { rank: nearest.rank, ...defined({ similarity }) };
+  return { ...wireSource(source), table, ...defined({ vector, keyword }) };
 }
 
 /** The reply for a client that has disconnected; nobody receives it. */

@@ -5,6 +5,29 @@ import { limitNames } from "../../core/quotas/limit_kinds.ts";
 
 const tokens = z.int().min(0);
 
+const count = z.int().min(0);
+
+/** Of characters as Unicode counts them, the end excluded. */
+const range = { start: count, end: count };
+
+const metadata = z.looseObject({
+  title: z.string().optional(),
+  source: z.string().optional().openapi({ description: "A file's path, for example" }),
+  url: z.string().optional(),
+  heading: z.string().optional().openapi({
+    description: "The headings above it",
+    example: "Leave > Parents",
+  }),
+  position: z.int().optional().openapi({ description: "Of the chunk in its source, from 0" }),
+  page: z.int().optional(),
+  characters: z.object(range).openapi({
+    description: "Which part of the row's text `content` is, in Unicode characters, the end excluded",
+  }),
+}).openapi("SourceMetadata", {
+  description:
+    "What the table says of the document; with the columns that the pipeline's metadata_columns names",
+});
+
 const source = z.object({
   id: z.string().optional().openapi({
     description: "Left out where the table has no column for it",
@@ -15,7 +38,53 @@ const source = z.object({
     description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
     example: 0.83,
   }),
+  metadata,
 }).openapi("Source");
+
+const rank = z.int().min(1).openapi({ description: "From 1; equal scores have the same" });
+
+const passage = z.object({
+  ...source.shape,
+  table: z.string().openapi({ description: "As the configuration names it" }),
+  vector: z.object({
+    rank,
+    similarity: z.number().optional().openapi({ description: "Cosine to the question", example: 0.62 }),
+  }).optional().openapi({ description: "Left out where the search by vectors did not find it" }),
+  keyword: z.object({
+    rank,
+    score: z.number().openapi({ description: "Higher is better; compare within one reply only" }),
+  }).optional().openapi({ description: "Left out where the search by words did not find it" }),
+}).openapi("Passage");
+
+export const searchReply = z.object({
+  passages: z.array(passage).openapi({ description: "The best first" }),
+  tokens_used: tokens.openapi({ description: "Of embedding and reranking" }),
+}).openapi("SearchResponse");
+
+const citations = z.array(
+  z.object({
+    ...range,
+    cited: z.boolean().openapi({ description: "Whether it names a source that the model was shown" }),
+    sources: z.array(z.int().min(1)).openapi({
+      description: "The numbers that it names, as [2], of those shown; 2 is the second of `sources`",
+      example: [2],
+    }),
+    unknown: z.array(count).optional().openapi({
+      description: "Numbers that it names and that no source has; left out where there is none",
+    }),
+    verified: z.boolean().openapi({
+      description:
+        "Whether the sources that it names have its numbers, dates and names, and most of its words",
+    }),
+  }).openapi("Citation"),
+).optional().openapi({
+  description: "The sentences of the answer that claim or cite something, in order; comes with `sources`. " +
+    "`start` and `end` count Unicode characters of the answer, the end excluded",
+});
+
+const answered = z.literal(false).optional().openapi({
+  description: "false where no document was near enough, and no model was asked; else left out",
+});
 
 const sources = z.array(source).optional().openapi({
   description:
@@ -24,7 +93,9 @@ const sources = z.array(source).optional().openapi({
 
 export const queryReply = z.object({
   answer: z.string().openapi({ example: "Set archive_mode and …" }),
+  answered,
   sources,
+  citations,
   tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
 }).openapi("QueryResponse");
 
@@ -33,12 +104,15 @@ const chunkEvent = z.object({
   content: z.string().openapi({ description: "The next part of the answer" }),
 }).openapi("ChunkEvent");
 
-const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: tokens.optional() }).openapi(
-  "DoneEvent",
-  {
-    description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
-  },
-);
+const doneEvent = z.object({
+  type: z.literal("done"),
+  answered,
+  sources,
+  citations,
+  tokens_used: tokens.optional(),
+}).openapi("DoneEvent", {
+  description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
+});
 
 const errorEvent = z.object({
   type: z.literal("error"),
@@ -152,6 +226,7 @@ export const statsReply = z.object({
   ),
 }).openapi("StatsResponse");
 
+export type SearchReply = z.output<typeof searchReply>;
 export type QueryReply = z.output<typeof queryReply>;
 export type StreamEvent = z.output<typeof streamEvent>;
 export type LiveReply = z.output<typeof liveReply>;

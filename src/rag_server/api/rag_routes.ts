@@ -100,7 +100,8 @@ const openPaths: ReadonlySet<string> = new Set([
 function routeOf(path: string): string {
   if (paths.has(path)) return path;
   if (isMetadataPath(path)) return metadataRoute;
-  return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
+  const [found, search = ""] = /^\/v1\/pipelines\/[^/]+(\/search)?$/.exec(path) ?? [];
+  return found === undefined ? "other" : `/v1/pipelines/{name}${search}`;
 }
 
 /** Stands for any caller whom a proxy names. Lists are the same for all of them. */
@@ -175,6 +176,7 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
     };
     app.get("/v1/usage", identify);
     app.post("/v1/pipelines/:name", identify);
+    app.post("/v1/pipelines/:name/search", identify);
   }
   for (const [path, read] of Object.entries(readings)) {
     app.get(path, async (context) => jsonReply(await read(context)));
@@ -203,11 +205,13 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   }
 
   const answer = createQueryEndpoint(options);
-  app.post("/v1/pipelines/:name", (context) => {
-    const caller = { principal: principalOf(context), address: context.env.addressOf() };
-    return answer(context.req.raw, context.req.param("name"), caller, context.env);
-  });
-  app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
+  for (const [path, wanted] of [["/:name", "answer"], ["/:name/search", "passages"]] as const) {
+    app.post(`/v1/pipelines${path}`, (context) => {
+      const caller = { principal: principalOf(context), address: context.env.addressOf() };
+      return answer(context.req.raw, context.req.param("name"), caller, context.env, wanted);
+    });
+    app.all(`/v1/pipelines${path}`, (context) => methodNotAllowed(context, "POST"));
+  }
   app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
   app.onError((error, { req, env }) => {
     const { method, path } = req;

@@ -16,6 +16,7 @@ import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
 import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
+import { withStandings } from "./standings.ts";
 import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
@@ -48,6 +49,8 @@ export interface RetrieveRequest extends SearchCaller {
   readonly filter?: Filter;
   /** Whether this request wants the keyword search. */
   readonly hybrid: boolean;
+  /** In place of the pipeline's own. */
+  readonly minSimilarity?: number;
 }
 
 export interface Retriever {
@@ -123,6 +126,10 @@ export function createRetriever(
     return search.hybridEnabled && hybrid ? search.vectorWeight : 1;
   }
 
+  function leastSimilarity({ minSimilarity = search.minSimilarity }: RetrieveRequest): number | undefined {
+    return minSimilarity;
+  }
+
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan(searched: SearchedTable, request: RetrieveRequest): TablePlan {
     const { table, keywordSearch, isPlannedAnew = false } = searched;
@@ -179,7 +186,7 @@ export function createRetriever(
       limit,
       isThorough,
       maxCharacters,
-      minSimilarity: search.minSimilarity,
+      minSimilarity: leastSimilarity(request),
     });
     const result = await database.read({
       principal: readerFor(caller),
@@ -242,7 +249,7 @@ export function createRetriever(
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));
       const plans = await Promise.all(planned.map(async (one) => {
-        const needsEmbedding = one.vectorWeight > 0 || search.minSimilarity !== undefined;
+        const needsEmbedding = one.vectorWeight > 0 || leastSimilarity(request) !== undefined;
         return needsEmbedding ? await withEmbedding(one, request) : one;
       }));
       // where one table's search ends in an error, those of the others end with it
@@ -251,7 +258,7 @@ export function createRetriever(
       try {
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
-        const searches = found.map((table) => table.search);
+        const searches = withStandings(found.map((table) => table.search));
         return fuseTables(searches, vectorWeight).slice(0, request.limit);
       } catch (error) {
         others.abort(error);
