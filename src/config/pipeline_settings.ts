@@ -79,6 +79,8 @@ export interface PipelineConfig extends RowSecurity {
     hybrid_enabled: boolean;
     vector_weight: number;
     min_similarity?: number;
+    /** 0: none. Absent: it is learned. */
+    answer_threshold?: number;
   };
   readonly allow_include_sources: boolean;
 }
@@ -176,7 +178,7 @@ export function defaultVectorWeight(embedding: string): number {
 }
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<
+  { hybrid_enabled = true, vector_weight, min_similarity, answer_threshold }: NonNullable<
     Parsed["search"]
   > = {},
   embedding: EmbeddingKind,
@@ -184,7 +186,7 @@ function searchSettings(
   return {
     hybrid_enabled,
     vector_weight: vector_weight ?? defaultVectorWeight(embedding),
-    ...defined({ min_similarity }),
+    ...defined({ min_similarity, answer_threshold }),
   };
 }
 

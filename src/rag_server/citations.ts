@@ -1,5 +1,6 @@
 import { createSlices } from "../core/async/yield.ts";
 import { splitSentences } from "../text/sentences.ts";
+import { hasFigure, topicsOf } from "../text/topics.ts";
 import { searchStem } from "../text/word_stem.ts";
 import { isFunctionWord, words } from "../text/words.ts";
 
@@ -24,8 +25,8 @@ const leastShared = 0.5;
 /** With fewer words and no number, as in "Yes.", a sentence claims nothing that could be looked up. */
 const leastWords = 3;
 
-const mark = /\s*[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
-const leadingMarks = new RegExp(`^(?:${mark.source})+[\\s.。]*`, "u");
+const mark = /[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
+const leadingMarks = new RegExp(`^(?:${mark.source}\\s*)+[.。\\s]*`, "u");
 /** More numbers than sources fit into a prompt. */
 const longestRange = 1_000;
 
@@ -74,9 +75,7 @@ export async function findCitations(
 
 /** As Unicode counts them, not as JavaScript does. */
 export function countCharacters(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00) count++;
-  return count;
+  return text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0);
 }
 
 interface CitedSentence {
@@ -115,44 +114,26 @@ function numbersIn(text: string): number[] {
   ];
 }
 
+type Claim = ReturnType<typeof claimOf>;
+
 /** What a sentence says, as far as it can be looked up. */
-interface Claim {
-  readonly isClaim: boolean;
-  /** The beginnings of its words. */
-  readonly topics: ReadonlySet<string>;
-  /** Each as all that it may be read as. */
-  readonly figures: readonly (readonly string[])[];
-  readonly names: readonly string[];
-  /** Its first word in capitals, which is a name unless it is written small somewhere. */
-  readonly opening: string | undefined;
-}
-
-/** What a passage has. */
-interface Evidence {
-  readonly stems: ReadonlySet<string>;
-  readonly topics: ReadonlySet<string>;
-  readonly figures: ReadonlySet<string>;
-  /** Words that are written small. */
-  readonly small: ReadonlySet<string>;
-}
-
-const hasFigure = /\p{Nd}/u;
-
-function claimOf(text: string, isGerman: boolean): Claim {
-  const all = words(text);
-  const topics = topicsOf(all);
-  const figures = all.filter((word) => hasFigure.test(word)).flatMap(figuresOf);
+function claimOf(text: string, isGerman: boolean) {
+  const topics = [...topicsOf(text)].filter((topic) => !hasFigure(topic));
+  const figures = words(text).filter(hasFigure).flatMap(figuresOf);
   const isNone = /^\s*#{1,6}\s|[:?：？]["'”’»)*_]*\s*$/u.test(text);
-  const isClaim = !isNone && (topics.size >= leastWords || figures.length > 0);
+  const isClaim = !isNone && (topics.length >= leastWords || figures.length > 0);
   return { isClaim, topics, figures, ...namesIn(text, isGerman) };
 }
 
-function evidenceOf(passage: string): Evidence {
+type Evidence = ReturnType<typeof evidenceOf>;
+
+/** What a passage has. */
+function evidenceOf(passage: string) {
   const all = words(passage);
   return {
     stems: new Set(all.map(searchStem)),
-    topics: topicsOf(all),
-    figures: new Set(all.filter((word) => hasFigure.test(word)).flatMap(figuresOf).flat()),
+    topics: topicsOf(passage),
+    figures: new Set(all.filter(hasFigure).flatMap(figuresOf).flat()),
     small: smallWords(passage),
   };
 }
@@ -162,23 +143,15 @@ function isSupported(
   passages: readonly Evidence[],
   small: ReadonlySet<string>,
 ): boolean {
-  const has = (word: string) => passages.some((passage) => passage.stems.has(searchStem(word)));
-  const isName = (word: string) => !small.has(word) && !passages.some((passage) => passage.small.has(word));
+  if (passages.length === 0 || topics.length + figures.length === 0) return false;
+  const has = (word: string) => passages.some(({ stems }) => stems.has(searchStem(word)));
+  const isWord = small.has(opening ?? "") || passages.some((passage) => passage.small.has(opening ?? ""));
   const isKnown = (readings: readonly string[]) =>
     readings.some((reading) => passages.some((passage) => passage.figures.has(reading)));
-  if (topics.size + figures.length === 0) return false;
   if (!figures.every(isKnown) || !names.every(has)) return false;
-  if (opening !== undefined && !has(opening) && isName(opening)) return false;
-  const shared = [...topics].filter((topic) => passages.some((passage) => passage.topics.has(topic)));
-  return passages.length > 0 && shared.length >= leastShared * topics.size;
-}
-
-/** So many letters tell what a word is about, in languages whose endings are not known. */
-const topicLetters = 6;
-
-function topicsOf(all: readonly string[]): Set<string> {
-  const own = all.filter((word) => !isFunctionWord(word) && word !== "die" && !hasFigure.test(word));
-  return new Set(own.map((word) => searchStem(word).slice(0, topicLetters)));
+  if (opening !== undefined && !has(opening) && !isWord) return false;
+  const shared = topics.filter((topic) => passages.some((passage) => passage.topics.has(topic)));
+  return shared.length >= leastShared * topics.length;
 }
 
 /** The figures of a word, each as all that it may be read as: 3.500 is more than three, or more than three thousand. */
@@ -207,10 +180,10 @@ const germanWords: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words in capitals, folded, but for those that carry grammar. In German only one that follows another, as in "Frau Weber",
- * can be told from a noun.
+ * Words in capitals, folded, but for those that carry grammar; `opening` is the first of the sentence, which is a name
+ * unless it is written small somewhere. In German only one that follows another, as in "Frau Weber", can be told from a noun.
  */
-function namesIn(text: string, isGerman: boolean): Pick<Claim, "names" | "opening"> {
+function namesIn(text: string, isGerman: boolean) {
   const names: string[] = [];
   let opening: string | undefined;
   let previous = "";
@@ -230,5 +203,5 @@ function namesIn(text: string, isGerman: boolean): Pick<Claim, "names" | "openin
 }
 
 function smallWords(text: string): Set<string> {
-  return new Set((text.match(/(?<![\p{L}\p{M}\p{N}])\p{Ll}[\p{L}\p{M}\p{N}]*/gu) ?? []).flatMap(words));
+  return new Set(words(text.match(/(?<![\p{L}\p{M}\p{N}])\p{Ll}[\p{L}\p{M}\p{N}]*/gu)?.join(" ") ?? ""));
 }

@@ -17,6 +17,7 @@ import {
 } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
+import type { AnswerThreshold } from "./answer_threshold.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
@@ -140,6 +141,8 @@ interface PipelineOptions {
   readonly tokenBudget: number;
   readonly systemPrompt?: string | undefined;
   readonly allowsSources: boolean;
+  /** Optional; without it, a model is asked whatever was found. */
+  readonly threshold?: AnswerThreshold;
   /** Optional; omit to disable counting. */
   readonly durations?: QueryStages;
   readonly logger: Logger;
@@ -153,8 +156,8 @@ export function searchLimit(topN: number, isReranked: boolean): number {
   return isReranked ? topN * rerankDepth : topN;
 }
 
-/** The answer where no document was found; no model is asked. */
-const nothingFound = "No relevant information was found in the documents.";
+/** The answer where no document was near enough; no model is asked. */
+const notAnswered = "The documents do not answer this question.";
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
@@ -207,29 +210,32 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onStage?.("retrieving");
     const question = searchText(query.query, messages);
     const usages: Usage[] = [];
-    const { documents, stored } = await spanned(span, "retrieval", async (span) => {
+    const found = await spanned(span, "retrieval", async (span) => {
       const retriever = await options.retriever(signal);
       const documents = await retrieve({ ...query, span }, retriever, question, usages);
-      return { documents, stored: retriever.documents };
+      return { question, documents, retriever, stored: retriever.documents, usages };
     });
-    if (rerank === undefined) return { documents, stored, usages };
+    if (rerank === undefined) return found;
+    const { documents } = found;
     onStage?.("reranking");
     const { topN = options.topN } = query;
     const topK = Math.min(topN, rerank.topK ?? topN);
     const request = { question, documents, topK, span, onUsage, signal, logger };
     const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
     usages.push(reranked.usage);
-    return { documents: reranked.documents, stored, usages };
+    return { ...found, documents: reranked.documents };
   }
 
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
-    const { documents, stored, usages } = await find(query);
-    const { systemPrompt } = options;
+    const { stored, usages, ...found } = await find(query);
+    const { systemPrompt, threshold } = options;
+    const hasHistory = query.messages.length > 0;
+    const isNear = await threshold?.isMet({ ...found, hasHistory, signal: query.signal }) ?? true;
     const prompt = buildAnswerPrompt({
       question: query.query,
       history: query.messages,
-      documents,
+      documents: isNear ? found.documents : [],
       tokenBudget,
       systemPrompt,
     });
@@ -240,7 +246,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function resultOf({ sources, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "prompt">) {
-    return { sources, tokensUsed: usages.reduce((sum, usage) => sum + tokensOf(usage), 0) };
+    const tokensUsed = usages.reduce((sum, usage) => sum + tokensOf(usage), 0);
+    return { sources, tokensUsed, ...(sources.length === 0 && { isUnanswered: true as const }) };
   }
 
   return {
@@ -253,7 +260,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     checkCaller: (caller) => options.database.checkCaller(readerFor(caller)),
     async answer(query) {
       const prepared = await prepare(query);
-      if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
+      if (prepared.sources.length === 0) return { answer: notAnswered, ...resultOf(prepared) };
       const { span, signal, onUsage } = query;
       const request = { ...prepared.prompt, span, signal, onUsage };
       const { text, usage } = await timed(durations.answer, () => completion.complete(request));
@@ -262,8 +269,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     async *stream(query) {
       const prepared = await prepare(query);
-      if (prepared.prompt.shown.length === 0) {
-        yield { type: "chunk", content: nothingFound };
+      if (prepared.sources.length === 0) {
+        yield { type: "chunk", content: notAnswered };
       } else {
         const { span, signal, onUsage } = query;
         const request = { ...prepared.prompt, span, signal, onUsage };

@@ -8,6 +8,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
+import { createAnswerThreshold } from "../../rag_server/answer_threshold.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
@@ -140,6 +141,14 @@ async function openPipeline(
     tokenBudget: config.token_budget,
     systemPrompt: config.system_prompt,
     allowsSources: config.allow_include_sources,
+    threshold: createAnswerThreshold({
+      // similarity of letters tells nothing, and what a caller may see is no measure for others
+      least: config.search.answer_threshold ??
+        (config.embedding_llm.provider === "local" || proof !== undefined ? 0 : "learned"),
+      embedding: providers.embedding,
+      now,
+      logger,
+    }),
     logger,
   });
   return { ...pipeline, config, databaseOptions, database, tables, search, providers };

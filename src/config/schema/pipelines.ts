@@ -95,6 +95,9 @@ const search = section({
     "Weight of the vector search against the keyword search, 0 to 1",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
+  answer_threshold: fraction().optional().describe(
+    "Vector similarity that the nearest document needs for a model to be asked; 0: any; without it, learned from the documents",
+  ),
 });
 
 const { model, ...connection } = providerConnection;
