@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../src/core/logger.ts";
+import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { type EmbeddingProvider, noUsage } from "../../src/llm/provider.ts";
 import { createAnswerThreshold } from "../../src/rag_server/answer_threshold.ts";
 import type { RetrievedDocument } from "../../src/rag_server/search/candidate.ts";
@@ -7,7 +8,11 @@ import type { Retriever, RetrieveRequest } from "../../src/rag_server/search/ret
 import { noDocuments } from "./no_documents.ts";
 
 /** A threshold over a table where foreign questions come as near as they are told, one after the other. */
-function createFixture(least: number | "learned", nearest: readonly number[] = [0.1, 0.2, 0.3]) {
+function createFixture(
+  least: number | "learned",
+  nearest: readonly number[] = [0.1, 0.2, 0.3],
+  name = "test",
+) {
   const asked: RetrieveRequest[] = [];
   const log: string[] = [];
   let embeddings = 0;
@@ -23,7 +28,7 @@ function createFixture(least: number | "learned", nearest: readonly number[] = [
     },
   };
   const embedding: EmbeddingProvider = {
-    name: "test",
+    name,
     ping: () => Promise.resolve(),
     embed({ texts }) {
       embeddings++;
@@ -109,6 +114,12 @@ Deno.test("half of the question's words, or earlier messages, need no learned th
   assert.equal(await isMet(0, { question: "what is this?" }), true);
   assert.equal(embeddings(), 0);
   assert.equal(await isMet(0, { question: "price of blue whales", content: "Blue" }), false);
+});
+
+Deno.test("where vectors know letters alone, a quarter of the words is enough", async () => {
+  const { isMet } = createFixture("learned", undefined, localEmbedding().name);
+  assert.equal(await isMet(0, { question: "price of big blue whales", content: "Blue" }), true);
+  assert.equal(await isMet(0, { question: "price of five big blue whales", content: "Blue" }), false);
 });
 
 Deno.test("where it cannot be learned all is near enough, which the log says, and it is tried again", async () => {

@@ -21,7 +21,7 @@ async function told(answer: string, texts: readonly string[] = passages) {
   ]);
 }
 
-const verdicts = async (...answers: string[]) =>
+const judged = async (...answers: string[]) =>
   (await Promise.all(answers.map((answer) => told(answer)))).map(([first]) => first?.[2]);
 
 Deno.test("each sentence is held against the sources that it names", async () => {
@@ -83,7 +83,7 @@ Deno.test("a claim without a source is marked, and what claims nothing is left o
 
 Deno.test("a number, date or name that the source lacks is not verified", async () => {
   assert.deepEqual(
-    await verdicts(
+    await judged(
       "Annual leave is 31 days [1].",
       "Requests go to Marie Curie by 2024-05-17 [1].",
       "Requests go to Marie Curie by 18.5.2024 [1].",
@@ -100,7 +100,7 @@ Deno.test("a number, date or name that the source lacks is not verified", async 
 
 Deno.test("words that the source lacks are not verified, other words for some are", async () => {
   assert.deepEqual(
-    await verdicts(
+    await judged(
       "Dogs chase cats around gardens [1].",
       "Parents can take parental leave when managers approve [2].",
       "Yes [1].",

@@ -142,9 +142,8 @@ async function openPipeline(
     systemPrompt: config.system_prompt,
     allowsSources: config.allow_include_sources,
     threshold: createAnswerThreshold({
-      // similarity of letters tells nothing, and what a caller may see is no measure for others
-      least: config.search.answer_threshold ??
-        (config.embedding_llm.provider === "local" || proof !== undefined ? 0 : "learned"),
+      // what one caller may see is no measure for others
+      least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
       embedding: providers.embedding,
       now,
       logger,

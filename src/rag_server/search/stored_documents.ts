@@ -255,8 +255,8 @@ function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails
 
 /** An ingested chunk begins with its headings on a line of their own, the document's title first. */
 function headingIn(content: string, { title }: DocumentDetails): string | undefined {
-  const [, line] = /^(.+)\n\n/.exec(content) ?? [];
-  return title !== undefined && line !== undefined && `${line} > `.startsWith(`${title} > `)
+  const [, line = ""] = /^(?:#+ )?(.+)\n\n/.exec(content) ?? [];
+  return title !== undefined && line.startsWith(title) && /^(?:$| [>›] )/.test(line.slice(title.length))
     ? line
     : undefined;
 }

@@ -22,7 +22,7 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
     CREATE TABLE pages (id int PRIMARY KEY, title text, page int, heading text, body text, embedding vector(2),
       tags text[], day date, big bigint);
     INSERT INTO pages VALUES (1, 'Leave', 7, NULL, 'x', '[1,0]', '{a,b}', '2024-05-17', 9007199254740993);
-    INSERT INTO pages VALUES (2, 'Leave', NULL, '', 'x', '[1,0]'), (3, 'Leave', NULL, 'own', 'x', '[1,0]');
+    INSERT INTO pages VALUES (2, 'Leave', NULL, '', 'x', '[1,0]'), (3, 'Leave', NULL, 'own', 'x', '[1,0]'), (4, 'Leave', NULL, NULL, 'x', '[1,0]');
     CREATE TABLE numbers (n int PRIMARY KEY, body text, embedding vector(2));
     INSERT INTO numbers VALUES (7, 'seven', '[1,0]');
     CREATE VIEW parts AS SELECT 'x' AS id, v AS position, 'part ' || v AS body, '[1,0]'::vector(2) AS embedding
@@ -61,7 +61,10 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
       tables: [table],
       logger: silentLogger,
     });
-    const found = [["1", "Leave > Parents\n\nText"], ["2", "Leaves\n\nText"], ["3", "Leave\n\nText"]].map((
+    const found = [["1", "Leave > Parents\n\nText"], ["2", "Leaves\n\nText"], ["3", "Leave\n\nText"], [
+      "4",
+      "# Leave › Sick\n\nText",
+    ]].map((
       [id = "", content = ""],
     ) => ({ table: "pages", id, content }));
     assert.deepEqual(await documents.detailsOf(found, caller), [
@@ -73,6 +76,7 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
       },
       { title: "Leave" },
       { title: "Leave", heading: "own" },
+      { title: "Leave", heading: "Leave › Sick" },
     ]);
     await assert.rejects(fixture.readTable({ table: "pages", metadataColumns: ["none"] }), {
       code: "invalid",
