@@ -57,8 +57,8 @@ const mostSources = 100;
 type Wanted = "answer" | "passages";
 
 /**
- * `POST /v1/pipelines/{name}`, and `/search` below it. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
- * checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
+ * `POST /v1/pipelines/{name}`, and `/search` below it. Any Content-Type is taken, as `curl -d` sends another than it
+ * holds. All that can be checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
   { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,

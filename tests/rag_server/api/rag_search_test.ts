@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../src/core/app_error.ts";
 import type { FoundDocuments } from "../../../src/rag_server/pipeline.ts";
+import { assertHas } from "../../support/assert_has.ts";
 import { createRagFixture } from "./rag_fixture.ts";
 import { createHandbook } from "./rag_handbook.ts";
 import { hanging, script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
@@ -59,17 +60,15 @@ Deno.test("a search tells passages with their places in both searches, and asks 
   assert.deepEqual([topN, minSimilarity, messages], [2, 0.1, [{ role: "user", content: "Hi" }]]);
   assert.equal(caller?.kind, "local");
   assert.deepEqual(counted, ["handbook ok"]);
-  assert.deepEqual(
-    lines.map(({ event, method, outcome, question, sources, tokens_used }) => ({
-      event,
-      method,
-      outcome,
-      question,
-      sources,
-      tokens_used,
-    })),
-    [{ event: "query", method: "search", outcome: "ok", question: "logs?", sources: ["42"], tokens_used: 3 }],
-  );
+  assert.equal(lines.length, 1);
+  assertHas(lines[0], {
+    event: "query",
+    method: "search",
+    outcome: "ok",
+    question: "logs?",
+    sources: ["42"],
+    tokens_used: 3,
+  });
 });
 
 Deno.test("a pipeline that does not show its sources is not searched", async () => {
@@ -83,7 +82,7 @@ Deno.test("a pipeline that does not show its sources is not searched", async () 
     ],
   );
   assert.deepEqual([handbook.asked, counted], [[], ["handbook forbidden"]]);
-  assert.deepEqual(lines.map(({ outcome }) => outcome), ["forbidden"]);
+  assert.deepEqual(lines.map((line) => line.outcome), ["forbidden"]);
 });
 
 Deno.test("a search is refused as a question is", async () => {
