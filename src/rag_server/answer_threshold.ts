@@ -84,17 +84,17 @@ export function createAnswerThreshold({ least, embedding, now, logger }: {
     return learned.value;
   }
 
-  return {
-    /** @throws the signal's reason */
-    async isMet({ question, documents, hasHistory, retriever, signal }: FoundForQuestion): Promise<boolean> {
-      const similarities = documents.flatMap(({ similarity }) => similarity ?? []);
-      if (least === 0 || similarities.length === 0) return true;
-      const nearest = Math.max(...similarities);
-      if (least !== "learned") return nearest >= least;
-      if (hasHistory || hasWords(question, documents, leastShared)) return true;
-      if (now() < learned.until) return nearest >= learned.value;
-      return nearest >= await untilAborted(flight.share(() => learn(retriever)), signal);
-    },
+  /** @throws the signal's reason */
+  return async (
+    { question, documents, hasHistory, retriever, signal }: FoundForQuestion,
+  ): Promise<boolean> => {
+    const similarities = documents.flatMap(({ similarity }) => similarity ?? []);
+    if (least === 0 || similarities.length === 0) return true;
+    const nearest = Math.max(...similarities);
+    if (least !== "learned") return nearest >= least;
+    if (hasHistory || hasWords(question, documents, leastShared)) return true;
+    if (now() < learned.until) return nearest >= learned.value;
+    return nearest >= await untilAborted(flight.share(() => learn(retriever)), signal);
   };
 }
 

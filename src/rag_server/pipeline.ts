@@ -142,7 +142,7 @@ interface PipelineOptions {
   readonly systemPrompt?: string | undefined;
   readonly allowsSources: boolean;
   /** Optional; without it, a model is asked whatever was found. */
-  readonly threshold?: AnswerThreshold;
+  readonly isNearEnough?: AnswerThreshold;
   /** Optional; omit to disable counting. */
   readonly durations?: QueryStages;
   readonly logger: Logger;
@@ -229,9 +229,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
     const { stored, usages, ...found } = await find(query);
-    const { systemPrompt, threshold } = options;
+    const { systemPrompt, isNearEnough } = options;
     const hasHistory = query.messages.length > 0;
-    const isNear = await threshold?.isMet({ ...found, hasHistory, signal: query.signal }) ?? true;
+    const isNear = await isNearEnough?.({ ...found, hasHistory, signal: query.signal }) ?? true;
     const prompt = buildAnswerPrompt({
       question: query.query,
       history: query.messages,

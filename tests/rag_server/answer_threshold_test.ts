@@ -63,7 +63,7 @@ function createFixture(
       score: 1,
       ...(similarity !== undefined && { similarity }),
     };
-    return threshold.isMet({ question, documents: [document], hasHistory, retriever, signal });
+    return threshold({ question, documents: [document], hasHistory, retriever, signal });
   };
   return {
     isMet,

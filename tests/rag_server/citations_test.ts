@@ -109,6 +109,12 @@ Deno.test("words that the source lacks are not verified, other words for some ar
   );
 });
 
+Deno.test("a first word that is written small somewhere is no name", async () => {
+  const answer = "Staff have 30 days of annual leave [1]. All staff may take parental leave [2].";
+  assert.deepEqual((await told(answer)).map(([, , verified]) => verified), [true, true]);
+  assert.deepEqual(await judged("Staff have 30 days of annual leave [1]."), [false]);
+});
+
 Deno.test("languages without spaces are held against sources too", async () => {
   assert.deepEqual(
     await told("员工每年有三十天年假[3]。试用期为6个月。[3]试用期为9个月[3]。公司提供免费午餐[3]。"),

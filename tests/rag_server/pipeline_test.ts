@@ -160,9 +160,7 @@ testWithPgvector(
   async () => {
     await using fixture = await createFixture();
     const pipeline = await fixture.open({}, {
-      threshold: {
-        isMet: ({ documents, hasHistory }) => Promise.resolve(documents.length === 0 || hasHistory),
-      },
+      isNearEnough: ({ documents, hasHistory }) => Promise.resolve(documents.length === 0 || hasHistory),
       completion: { ...completion, complete: () => assert.fail("asked"), stream: () => assert.fail("asked") },
     });
     const refused = { sources: [], tokensUsed: 7, isUnanswered: true };

@@ -141,7 +141,7 @@ async function openPipeline(
     tokenBudget: config.token_budget,
     systemPrompt: config.system_prompt,
     allowsSources: config.allow_include_sources,
-    threshold: createAnswerThreshold({
+    isNearEnough: createAnswerThreshold({
       // what one caller may see is no measure for others
       least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
       embedding: providers.embedding,

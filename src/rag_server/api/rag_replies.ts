@@ -7,7 +7,7 @@ const tokens = z.int().min(0);
 
 const count = z.int().min(0);
 
-/** Of characters as Unicode counts them, the end excluded. */
+/** Of Unicode characters, the end excluded. */
 const range = { start: count, end: count };
 
 const metadata = z.looseObject({
@@ -20,13 +20,8 @@ const metadata = z.looseObject({
   }),
   position: z.int().optional().openapi({ description: "Of the chunk in its source, from 0" }),
   page: z.int().optional(),
-  characters: z.object(range).openapi({
-    description: "Which part of the row's text `content` is, in Unicode characters, the end excluded",
-  }),
-}).openapi("SourceMetadata", {
-  description:
-    "What the table says of the document; with the columns that the pipeline's metadata_columns names",
-});
+  characters: z.object(range).openapi({ description: "The part of the row's text that `content` is" }),
+}).openapi("SourceMetadata", { description: "What the table says of it; metadata_columns adds to this" });
 
 const source = z.object({
   id: z.string().optional().openapi({
@@ -42,18 +37,15 @@ const source = z.object({
 }).openapi("Source");
 
 const rank = z.int().min(1).openapi({ description: "From 1; equal scores have the same" });
+const similarity = z.number().optional().openapi({ description: "Cosine to the question", example: 0.62 });
+const wordScore = z.number().openapi({ description: "Higher is better; compare within one reply only" });
+const ifFound = { description: "Left out where this search did not find it" };
 
 const passage = z.object({
   ...source.shape,
   table: z.string().openapi({ description: "As the configuration names it" }),
-  vector: z.object({
-    rank,
-    similarity: z.number().optional().openapi({ description: "Cosine to the question", example: 0.62 }),
-  }).optional().openapi({ description: "Left out where the search by vectors did not find it" }),
-  keyword: z.object({
-    rank,
-    score: z.number().openapi({ description: "Higher is better; compare within one reply only" }),
-  }).optional().openapi({ description: "Left out where the search by words did not find it" }),
+  vector: z.object({ rank, similarity }).optional().openapi(ifFound),
+  keyword: z.object({ rank, score: wordScore }).optional().openapi(ifFound),
 }).openapi("Passage");
 
 export const searchReply = z.object({
@@ -61,26 +53,19 @@ export const searchReply = z.object({
   tokens_used: tokens.openapi({ description: "Of embedding and reranking" }),
 }).openapi("SearchResponse");
 
-const citations = z.array(
-  z.object({
-    ...range,
-    cited: z.boolean().openapi({ description: "Whether it names a source that the model was shown" }),
-    sources: z.array(z.int().min(1)).openapi({
-      description: "The numbers that it names, as [2], of those shown; 2 is the second of `sources`",
-      example: [2],
-    }),
-    unknown: z.array(count).optional().openapi({
-      description: "Numbers that it names and that no source has; left out where there is none",
-    }),
-    verified: z.boolean().openapi({
-      description:
-        "Whether the sources that it names have its numbers, dates and names, and most of its words",
-    }),
-  }).openapi("Citation"),
-).optional().openapi({
-  description: "The sentences of the answer that claim or cite something, in order; comes with `sources`. " +
-    "`start` and `end` count Unicode characters of the answer, the end excluded",
-});
+const citation = z.object({
+  ...range,
+  cited: z.boolean().openapi({ description: "Whether it names a source that the model was shown" }),
+  sources: z.array(z.int().min(1)).openapi({
+    description: "Those that it names: 2 is the second of `sources`",
+  }),
+  unknown: z.array(count).optional().openapi({ description: "Numbers that it names and no source has" }),
+  verified: z.boolean().openapi({
+    description: "Whether they have its numbers, dates, names and half of its words",
+  }),
+}).openapi("Citation", { description: "A sentence of the answer that claims or cites something" });
+
+const citations = z.array(citation).optional().openapi({ description: "In order; comes with `sources`" });
 
 const answered = z.literal(false).optional().openapi({
   description: "false where no document was near enough, and no model was asked; else left out",

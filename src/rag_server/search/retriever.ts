@@ -126,10 +126,6 @@ export function createRetriever(
     return search.hybridEnabled && hybrid ? search.vectorWeight : 1;
   }
 
-  function leastSimilarity({ minSimilarity = search.minSimilarity }: RetrieveRequest): number | undefined {
-    return minSimilarity;
-  }
-
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan(searched: SearchedTable, request: RetrieveRequest): TablePlan {
     const { table, keywordSearch, isPlannedAnew = false } = searched;
@@ -186,7 +182,7 @@ export function createRetriever(
       limit,
       isThorough,
       maxCharacters,
-      minSimilarity: leastSimilarity(request),
+      minSimilarity: request.minSimilarity ?? search.minSimilarity,
     });
     const result = await database.read({
       principal: readerFor(caller),
@@ -249,7 +245,8 @@ export function createRetriever(
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));
       const plans = await Promise.all(planned.map(async (one) => {
-        const needsEmbedding = one.vectorWeight > 0 || leastSimilarity(request) !== undefined;
+        const needsEmbedding = one.vectorWeight > 0 ||
+          (request.minSimilarity ?? search.minSimilarity) !== undefined;
         return needsEmbedding ? await withEmbedding(one, request) : one;
       }));
       // where one table's search ends in an error, those of the others end with it
