@@ -27,8 +27,8 @@ const leastWords = 3;
 
 const mark = /[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
 const leadingMarks = new RegExp(`^(?:${mark.source}\\s*)+[.。\\s]*`, "u");
-/** More numbers than sources fit into a prompt. */
-const longestRange = 1_000;
+/** No prompt shows more documents. */
+const longestRange = 100;
 
 /**
  * The sentences of an answer that claim something, or cite a source by its number in brackets, each held against the
