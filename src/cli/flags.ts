@@ -99,6 +99,7 @@ const groups = [
       ),
       option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
       option("qrels", "The known answers, as TSV: query_id, document_id and gain", "FILE"),
+      option("answers", "Have -evaluate ask the pipeline's model too, and judge its answers"),
       option(
         "claims",
         'Claims of the caller that -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'',
@@ -238,6 +239,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "overwrite": ["init"],
   "queries": ["evaluate"],
   "qrels": ["evaluate"],
+  "answers": ["evaluate"],
   "claims": ["doctor", "evaluate"],
   "check-token": ["doctor"],
 };

@@ -71,6 +71,8 @@ export function parseFlags(args: readonly string[]) {
       checkedTokenFile: option("check-token"),
     }),
     isDryRun: isOn("dry-run"),
+    /** Whether `-evaluate` judges answers too. */
+    judgesAnswers: isOn("answers"),
     isRemovalConfirmed: isOn("confirm-removal"),
     /** Whether `-init` may replace files. */
     isOverwriteAllowed: isOn("overwrite"),

@@ -83,6 +83,8 @@ export interface PipelineConfig extends RowSecurity {
     bm25_b?: number;
     min_similarity?: number;
     rewrite_follow_ups: boolean;
+    /** 0: none. Absent: it is learned. */
+    answer_threshold?: number;
   };
   readonly allow_include_sources: boolean;
 }

@@ -16,6 +16,7 @@ import {
 } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
+import type { AnswerThreshold } from "./answer_threshold.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
@@ -23,7 +24,7 @@ import { createSearchQuestions } from "./search_question.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
-import type { UsageCounter } from "../llm/usage.ts";
+import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 
 /** A named way from a question to an answer out of documents. */
 export interface Pipeline extends AccessObject {
@@ -48,7 +49,7 @@ export interface Pipeline extends AccessObject {
   /** The same in parts, as `answer` throws. */
   stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
   /** The documents for a question, the best first, without an answer. Throws as `answer`. */
-  findDocuments(query: PipelineQuery): Promise<readonly FoundDocument[]>;
+  findDocuments(query: PipelineQuery): Promise<FoundDocuments>;
   /** A document by the key that `findDocuments` or an answer's source has; undefined where there is none. Throws as `answer`. */
   readDocument(key: string, caller: SearchCaller): Promise<StoredDocument | undefined>;
   /** Reads the definitions of its tables, so that their faults show before the first query. Throws as `answer`. */
@@ -61,8 +62,18 @@ export interface Pipeline extends AccessObject {
   readonly usage: PipelineUsage;
 }
 
-/** A document with what its table says of it. */
-export type FoundDocument = Source;
+/** A document as a search found it. */
+export interface FoundDocument
+  extends Source, Pick<RetrievedDocument, "table" | "similarity" | "nearest" | "matching"> {}
+
+export interface FoundDocuments {
+  /** The best first. */
+  readonly sources: readonly FoundDocument[];
+  /** As a {@linkcode PipelineAnswer} tells it. */
+  readonly searchQuery?: string;
+  /** Of embedding, reranking, and the model where it made the question. */
+  readonly tokensUsed: number;
+}
 
 /** A document that went into the prompt; with details where the query shows sources. */
 export interface Source extends DocumentDetails {
@@ -85,6 +96,8 @@ export interface PipelineAnswer {
   readonly tokensUsed: number;
   /** Optional: of these, what models wrote. */
   readonly completionTokens?: number;
+  /** Whether no model was asked, as no document was near enough. */
+  readonly isUnanswered?: true;
 }
 
 /** Any number of chunks, then one `done`; an error is thrown. */
@@ -134,6 +147,8 @@ interface PipelineOptions {
   readonly tokenBudget: number;
   readonly systemPrompt?: string | undefined;
   readonly allowsSources: boolean;
+  /** Optional; without it, a model is asked whatever was found. */
+  readonly isNearEnough?: AnswerThreshold;
   /** Optional; omit to disable counting. */
   readonly durations?: QueryStages;
   readonly logger: Logger;
@@ -147,8 +162,8 @@ export function searchLimit(topN: number, isReranked: boolean): number {
   return isReranked ? topN * rerankDepth : topN;
 }
 
-/** The answer where no document was found; no model is asked. */
-const nothingFound = "No relevant information was found in the documents.";
+/** The answer where no document was near enough; no model is asked. */
+const notAnswered = "The documents do not answer this question.";
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
@@ -157,12 +172,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
-    { topN = options.topN, signal, span, onUsage, filter, caller: asker, disableHybrid }: PipelineQuery,
+    query: PipelineQuery,
     retriever: Retriever,
     question: string,
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
-    const caller = asker === undefined ? {} : { caller: asker };
+    const { topN = options.topN, signal, span, onUsage, filter, minSimilarity, disableHybrid } = query;
     let embedded: Promise<Float32Array> | undefined;
     let embeddingMs = 0;
     const embed = async () => {
@@ -187,9 +202,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       limit: searchLimit(topN, rerank !== undefined),
       hybrid: !disableHybrid,
       span,
-      signal,
-      ...caller,
-      ...defined({ filter }),
+      ...callerOf(query),
+      ...defined({ filter, minSimilarity }),
     }).finally(() => durations.search.observe(performance.now() - searchedAt - embeddingMs));
     span?.set({ "postern.documents": found.length });
     return found;
@@ -201,7 +215,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     checkQuestionLength(query.query, tokenBudget);
     onStage?.("retrieving");
     const usages: Usage[] = [];
-    const { documents, stored, question } = await spanned(span, "retrieval", async (span) => {
+    const found = await spanned(span, "retrieval", async (span) => {
       const retriever = await options.retriever(signal);
       if (filter !== undefined) await retriever.checkFilter(filter, { ...defined({ caller }), signal });
       const question = await searchQuestions.of({ ...query, span }, isAnswered, (usage) => {
@@ -210,40 +224,44 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       });
       if (question !== query.query) span?.setText("postern.search_query", () => question);
       const documents = await retrieve({ ...query, span }, retriever, question, usages);
-      return { documents, stored: retriever.documents, question };
+      return { question, documents, retriever, stored: retriever.documents, usages };
     });
-    if (rerank === undefined) return { documents, stored, question, usages };
+    if (rerank === undefined) return found;
+    const { question, documents } = found;
     onStage?.("reranking");
     const { topN = options.topN } = query;
     const topK = Math.min(topN, rerank.topK ?? topN);
     const request = { question, documents, topK, span, onUsage, signal, logger };
     const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
     usages.push(reranked.usage);
-    return { documents: reranked.documents, stored, question, usages };
+    return { ...found, documents: reranked.documents };
   }
 
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
-    const { documents, stored, question, usages } = await find(query, true);
-    const { systemPrompt } = options;
+    const { stored, usages, ...found } = await find(query, true);
+    const { systemPrompt, isNearEnough } = options;
+    const hasHistory = query.messages.length > 0;
+    const isNear = await isNearEnough?.({ ...found, hasHistory, signal: query.signal }) ?? true;
     const prompt = buildAnswerPrompt({
       question: query.query,
       history: query.messages,
-      documents,
+      documents: isNear ? found.documents : [],
       tokenBudget,
       systemPrompt,
     });
-    const caller = { signal: query.signal, ...defined({ caller: query.caller }) };
-    const details = query.showsSources && allowsSources ? await stored.detailsOf(prompt.shown, caller) : [];
+    const details = query.showsSources ? await stored.detailsOf(prompt.shown, callerOf(query)) : [];
     const sources = prompt.shown.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
     if (sources.length > 0) query.onStage?.("answering");
-    return { prompt, sources, searchQuery: question === query.query ? undefined : question, usages };
+    const searchQuery = askedBy(query, found.question);
+    return { prompt, sources, searchQuery, usages };
   }
 
-  function resultOf({ sources, searchQuery, usages }: Awaited<ReturnType<typeof prepare>>) {
-    const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
+  function resultOf({ sources, searchQuery, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "prompt">) {
+    const tokensUsed = usages.reduce((sum, usage) => sum + tokensOf(usage), 0);
     const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
-    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens };
+    const isUnanswered = sources.length === 0 && { isUnanswered: true as const };
+    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens, ...isUnanswered };
   }
 
   return {
@@ -256,7 +274,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     checkCaller: (caller) => options.database.checkCaller(readerFor(caller)),
     async answer(query) {
       const prepared = await prepare(query);
-      if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
+      if (prepared.sources.length === 0) return { answer: notAnswered, ...resultOf(prepared) };
       const { span, signal, onUsage } = query;
       const request = { ...prepared.prompt, span, signal, onUsage };
       const { text, usage } = await timed(durations.answer, () => completion.complete(request));
@@ -265,8 +283,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     async *stream(query) {
       const prepared = await prepare(query);
-      if (prepared.prompt.shown.length === 0) {
-        yield { type: "chunk", content: nothingFound };
+      if (prepared.sources.length === 0) {
+        yield { type: "chunk", content: notAnswered };
       } else {
         const { span, signal, onUsage } = query;
         const request = { ...prepared.prompt, span, signal, onUsage };
@@ -283,10 +301,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...resultOf(prepared) };
     },
     async findDocuments(query) {
-      const { documents, stored } = await find(query, false);
-      const caller = query.caller === undefined ? {} : { caller: query.caller };
-      const details = await stored.detailsOf(documents, { ...caller, signal: query.signal });
-      return documents.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+      const { question, documents, stored, usages } = await find(query, false);
+      const details = await stored.detailsOf(documents, callerOf(query));
+      const sources = documents.map((document, at) => {
+        const { table, similarity, nearest, matching } = document;
+        const standing = { table, ...defined({ similarity, nearest, matching }) };
+        return { ...sourceOf(document, stored), ...details[at], ...standing };
+      });
+      return { ...resultOf({ sources, searchQuery: askedBy(query, question), usages }), sources };
     },
     async readDocument(key, caller) {
       const { documents } = await options.retriever(caller.signal);
@@ -307,6 +329,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return { name, embedding: ofEmbedding, completion: ofCompletion, database };
     },
   };
+}
+
+/** What was searched for, where that is not the question as it was asked. */
+function askedBy({ query }: PipelineQuery, question: string): string | undefined {
+  return question === query ? undefined : question;
+}
+
+function callerOf({ caller, signal }: PipelineQuery): SearchCaller {
+  return { signal, ...defined({ caller }) };
 }
 
 function sourceOf(document: RetrievedDocument, { keyOf }: StoredDocuments): Source {

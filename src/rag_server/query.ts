@@ -16,6 +16,8 @@ export interface PipelineQuery {
   readonly filter?: Filter;
   /** Searches by vectors alone. */
   readonly disableHybrid: boolean;
+  /** Least cosine similarity of a document, from 0 to 1, in place of the pipeline's own. */
+  readonly minSimilarity?: number;
   /** The conversation so far, oldest first. */
   readonly messages: readonly Message[];
   /** To whom bounds count it: questions at once, and statements that PostgreSQL does not stop. */
@@ -64,14 +66,19 @@ export type QueryRead =
 export function readQuery(text: string): QueryRead {
   const parsed = parseBody(text);
   if (parsed.kind === "fault") return parsed;
+  const setting = settingIn(parsed.body);
+  if (setting !== undefined) {
+    return { kind: "fault", message: `${setting}: expected none; it is a setting of the pipeline` };
+  }
   const result = queryRequest.safeParse(parsed.body);
   if (!result.success) return { kind: "fault", message: faultText(result.error.issues) };
   const { query, stream, top_n: topN, filter, include_sources, disable_hybrid, messages } = result.data;
+  const { min_similarity: minSimilarity } = result.data;
   return {
     kind: "query",
     query: {
       query,
-      ...defined({ topN }),
+      ...defined({ topN, minSimilarity }),
       ...(filter !== undefined &&
         { filter: { conditions: filter.conditions.map(compact), logic: filter.logic ?? "AND" } }),
       disableHybrid: disable_hybrid ?? false,
@@ -93,6 +100,18 @@ export function parseBody(
   } catch {
     return { kind: "fault", message: "the body: expected JSON" };
   }
+}
+
+/** Settings of a pipeline that a request may seem to change, and would be answered without. */
+const pipelineSettings = (
+  "allow_include_sources answer_threshold bm25_b bm25_k1 chunks embedding_llm hybrid_enabled rag_llm rerank " +
+  "rewrite_follow_ups search system_prompt tables token_budget vector_weight"
+).split(" ");
+
+function settingIn(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
+  const given = new Map(Object.entries(body));
+  return pipelineSettings.find((name) => (given.get(name) ?? undefined) !== undefined);
 }
 
 /** Without the value that an operator does not look at. */
@@ -223,7 +242,9 @@ const message = z.object({
 
 const topNError = { error: `expected an integer from 1 to ${limits.topN}` };
 
-/** The body of a query. Fields that are not listed are ignored. */
+const similarityError = { error: "expected a number from 0 to 1" };
+
+/** The body of a query. Fields that are not listed are ignored, but for those that name a setting of the pipeline. */
 export const queryRequest = z.object({
   query: filledText(limits.queryCharacters).openapi({
     description: "The question, without NUL characters",
@@ -237,6 +258,12 @@ export const queryRequest = z.object({
   filter: optional(filter),
   include_sources: flag("Answer with the documents too, where the pipeline permits it"),
   disable_hybrid: flag("Search by vectors only, without keywords"),
+  min_similarity: optional(z.number(similarityError).min(0, similarityError).max(1, similarityError)).openapi(
+    {
+      description: "Least similarity of a document to the question, in place of the pipeline's own",
+      example: 0.3,
+    },
+  ),
   messages: optional(boundedList(message, 0, limits.messages)).openapi({
     description: "Earlier turns of the conversation, oldest first",
   }),

@@ -83,6 +83,7 @@ pipelines:
     sources: [{ path: handbook }]
     embedding_llm: { provider: local }
     rag_llm: { provider: local }
+    allow_include_sources: true
 `),
   );
   const { token } = await folder.addToken();

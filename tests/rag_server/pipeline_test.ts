@@ -74,6 +74,7 @@ async function createFixture() {
   };
   async function open(
     { search = {}, tables = [] }: { search?: Partial<SearchSettings>; tables?: TableOption[] },
+    changes: Partial<Parameters<typeof createPipeline>[0]> = {},
   ) {
     embedded.splice(0);
     const retriever = createRetriever({
@@ -82,7 +83,12 @@ async function createFixture() {
       search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
       logger: silentLogger,
     });
-    return createPipeline({ ...pipelineSettings, retriever: () => Promise.resolve(retriever), embedding });
+    return createPipeline({
+      ...pipelineSettings,
+      retriever: () => Promise.resolve(retriever),
+      embedding,
+      ...changes,
+    });
   }
   return {
     [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
@@ -150,6 +156,44 @@ testWithPgvector(
     assert.deepEqual((await fixture.ask({}, filter("1 day"))).sources.map(([id]) => id), ["2"]);
   },
 );
+
+testWithPgvector(
+  "where nothing is near enough no model is asked, and a search still tells what there is",
+  async () => {
+    await using fixture = await createFixture();
+    const pipeline = await fixture.open({}, {
+      isNearEnough: ({ documents, hasHistory }) => Promise.resolve(documents.length === 0 || hasHistory),
+      completion: { ...completion, complete: () => assert.fail("asked"), stream: () => assert.fail("asked") },
+    });
+    const refused = { sources: [], tokensUsed: 7, completionTokens: 0, isUnanswered: true };
+    const answer = "The documents do not answer this question.";
+    assert.deepEqual(await pipeline.answer(asked), { answer, ...refused });
+    assert.deepEqual(await Array.fromAsync(pipeline.stream(asked)), [
+      { type: "chunk", content: answer },
+      { type: "done", ...refused },
+    ]);
+    const { sources, tokensUsed } = await pipeline.findDocuments(asked);
+    assert.deepEqual(
+      sources.map(({ id, table, nearest, matching }) => [id, table, nearest?.rank, matching?.rank]),
+      [
+        ["1", "docs", 2, 1],
+        ["2", "docs", 1, undefined],
+      ],
+    );
+    assert.equal(tokensUsed, 7);
+    const messages = [{ role: "user", content: "Hi" }] as const;
+    await assert.rejects(pipeline.answer({ ...asked, messages }), { message: "asked" });
+  },
+);
+
+testWithPgvector("sources have details where they are shown", async () => {
+  await using fixture = await createFixture();
+  const pipeline = await fixture.open({ tables: [{ table: "docs", metadataColumns: ["age"] }] });
+  const told = async (query: PipelineQuery) =>
+    (await pipeline.answer(query)).sources.map(({ columns }) => columns);
+  assert.deepEqual(await told(asked), [undefined, undefined]);
+  assert.deepEqual(await told({ ...asked, showsSources: true }), [{ age: "1 day" }, { age: "2 days" }]);
+});
 
 testWithPgvector("an answer has its sources and its tokens, at once and in parts", async () => {
   await using fixture = await createFixture();

@@ -95,7 +95,7 @@ function replySchema(
   path: string,
   status: number,
 ): ApiSchema | undefined {
-  const operations = paths[/^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : path];
+  const operations = paths[path.replace(/^\/v1\/pipelines\/[^/]+/, "/v1/pipelines/{name}")];
   if (operations === undefined) return [401, 404].includes(status) ? schemas.ErrorResponse : undefined;
   const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()] ??
     Object.values(operations)[0];

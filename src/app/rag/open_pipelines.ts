@@ -8,6 +8,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
+import { createAnswerThreshold } from "../../rag_server/answer_threshold.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
@@ -145,6 +146,13 @@ async function openPipeline(
     tokenBudget: config.token_budget,
     systemPrompt: config.system_prompt,
     allowsSources: config.allow_include_sources,
+    isNearEnough: createAnswerThreshold({
+      // what one caller may see is no measure for others
+      least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
+      embedding: providers.embedding,
+      now,
+      logger,
+    }),
     logger,
   });
   return { ...pipeline, config, databaseOptions, database, tables, search, providers };
@@ -152,6 +160,7 @@ async function openPipeline(
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
   const { id_column: idColumn, text_search_config: textSearchConfig, filter, filter_columns } = table;
+  const { metadata_columns: metadataColumns } = table;
   return {
     table: table.table,
     textColumn: table.text_column,
@@ -160,7 +169,7 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
     ...(filter === undefined
       ? {}
       : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),
-    ...defined({ filterColumns: filter_columns }),
+    ...defined({ filterColumns: filter_columns, metadataColumns }),
   };
 }
 

@@ -1,5 +1,7 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { EvaluateOptions, Evaluation, FusionWeights } from "../../rag_server/evaluate/evaluate.ts";
+import type { AnswerFigures, Share } from "../../rag_server/evaluate/evaluate_answers.ts";
 import { fewestQuestions, type PairedDifference } from "../../rag_server/evaluate/metrics.ts";
 import { parseQrels, parseQueries } from "../../rag_server/evaluate/judged_questions.ts";
 import { jsonText, type Print, tableLines } from "../output.ts";
@@ -10,6 +12,9 @@ interface EvaluateSettings {
   /** Print JSON in place of text for people. */
   readonly json: boolean;
 }
+
+/** With what answers came to, where they were asked for. */
+type JudgedEvaluation = Evaluation & { readonly answers?: AnswerFigures };
 
 /** What the files hold, for the pipeline that is measured. */
 export type EvaluationInput = Pick<EvaluateOptions, "queries" | "qrels">;
@@ -22,15 +27,16 @@ export type EvaluationInput = Pick<EvaluateOptions, "queries" | "qrels">;
  */
 export async function evaluateRetrieval(
   settings: EvaluateSettings,
-  run: (input: EvaluationInput) => Promise<Evaluation>,
+  run: (input: EvaluationInput) => Promise<JudgedEvaluation>,
   print: Print,
 ): Promise<void> {
   const { queriesFile, qrelsFile, json } = settings;
   const queries = parseQueries(await readText(queriesFile), queriesFile);
   const qrels = parseQrels(await readText(qrelsFile), qrelsFile);
   const evaluation = await run({ queries, qrels });
-  if (json) return print(jsonText(jsonEvaluation(evaluation)));
-  for (const line of evaluationLines(evaluation)) print(line);
+  const { answers } = evaluation;
+  if (json) return print(jsonText({ ...jsonEvaluation(evaluation), ...defined({ answers }) }));
+  for (const line of [...evaluationLines(evaluation), ...(answers ? answerLines(answers) : [])]) print(line);
 }
 
 async function readText(path: string): Promise<string> {
@@ -44,7 +50,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation): unknown {
+function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation) {
   return {
     queries,
     unjudged_queries: unjudgedQueries,
@@ -71,6 +77,15 @@ function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighe
       ...jsonDifference(weighed.best.difference),
     },
   };
+}
+
+function answerLines({ answered, refused, relevant, verified }: AnswerFigures): string[] {
+  const of = ({ part, whole }: Share) => `${part} of ${whole}`;
+  return [
+    "",
+    `Answers: ${of(answered)} questions with an answer got one, ${of(refused)} without one got none;`,
+    `${of(relevant)} cited documents are judged relevant, ${of(verified)} claims are verified.`,
+  ];
 }
 
 function jsonDifference({ mean, interval }: PairedDifference) {

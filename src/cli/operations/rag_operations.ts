@@ -11,11 +11,12 @@ import { createLogger, type Logger } from "../../core/logger.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
+import { evaluateAnswers } from "../../rag_server/evaluate/evaluate_answers.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
-import { evaluateRetrieval } from "./evaluate_operation.ts";
 import { chunkSizes } from "../../rag_server/ingest/chunk_sizes.ts";
+import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -117,19 +118,29 @@ async function usePipeline(
         qrelsFile: flags.qrelsFile ?? "",
         json: flags.json,
       };
-      return await evaluateRetrieval(settings, async (input) =>
-        await evaluatePipeline({
+      const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
+      const onProgress = (done: number, total: number) =>
+        progress.update({ phase: "questions", done, total });
+      const judgeAnswers = (input: EvaluationInput) =>
+        evaluateAnswers({ ...input, pipeline: named.pipeline, ...defined({ caller }), onProgress, signal })
+          .finally(
+            progress.end,
+          );
+      return await evaluateRetrieval(settings, async (input) => ({
+        ...await evaluatePipeline({
           ...input,
           database,
           tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
           search,
           limit: searchLimit(top_n, providers.rerank !== undefined),
           embedding: providers.embedding,
-          caller: flags.claims === undefined ? undefined : claimedCaller(flags.claims),
-          onProgress: (done, total) => progress.update({ phase: "questions", done, total }),
+          caller,
+          onProgress,
           signal,
           logger,
-        }).finally(progress.end), print);
+        }).finally(progress.end),
+        ...(flags.judgesAnswers && { answers: await judgeAnswers(input) }),
+      }), print);
     }
   }
 }

@@ -78,6 +78,9 @@ const table = section({
   filter_columns: keptEmpty(list(text())).optional().describe(
     "Columns that requests may filter by, as name or meta->>key; empty: none; without it, every column",
   ),
+  metadata_columns: list(text()).optional().describe(
+    "Columns that come with a source, besides title, source, url, heading, position and page",
+  ),
 });
 
 const source = section({
@@ -110,6 +113,9 @@ const search = section({
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
   rewrite_follow_ups: toggle().optional().describe(
     "Let rag_llm make a question that follows others one of its own, which is searched for; without it, true",
+  ),
+  answer_threshold: fraction().optional().describe(
+    "Vector similarity that the nearest document needs for a model to be asked; 0: any; without it, learned from the documents",
   ),
 });
 

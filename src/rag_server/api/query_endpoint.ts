@@ -9,7 +9,15 @@ import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import type { Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
+import { countCharacters, findCitations } from "../citations.ts";
+import type {
+  FoundDocument,
+  FoundDocuments,
+  Pipeline,
+  PipelineAnswer,
+  PipelineEvent,
+  Source,
+} from "../pipeline.ts";
 import { type PipelineQuery, type QueryRead, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import {
@@ -17,12 +25,13 @@ import {
   errorReply,
   namedCharacters,
   noPipeline,
+  passagesError,
   type RagError,
   ragErrorOf,
   RefusedQuestion,
 } from "./rag_errors.ts";
 import { eventStreamReply, jsonReply } from "./json_reply.ts";
-import type { QueryReply, StreamEvent } from "./rag_replies.ts";
+import type { QueryReply, SearchReply, StreamEvent } from "./rag_replies.ts";
 import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 /** How the clients of an endpoint ask, and how they are answered. */
@@ -43,7 +52,7 @@ export interface AnswerWire {
   /** In one piece. */
   whole(answer: PipelineAnswer, includeSources: boolean): unknown;
   /** The texts of events of a stream. */
-  parts(event: PipelineEvent, includeSources: boolean): readonly string[];
+  parts(event: PipelineEvent, includeSources: boolean): readonly string[] | Promise<readonly string[]>;
   /** The same for an error after the first event. */
   lateError(error: RagError): readonly string[];
 }
@@ -73,14 +82,24 @@ const maxBytes = 1024 * 1024;
 /** Of the documents in a prompt, the most that a line of the audit trail names. */
 const mostSources = 100;
 
+/** What a question asks for: an answer, or the passages that one would be made from. */
+type Wanted = "answer" | "passages";
+
 /**
- * `POST /v1/pipelines/{name}`, and with another face `POST /v1/chat/completions`, whose path has no name. Any Content-Type is
- * taken, as `curl -d` sends another than it holds. All that can be checked of a request is checked before the pipeline hears
- * of it. The request's bindings note which pipeline was asked.
+/** Which questions an endpoint takes, and how. */
+interface QueryEndpointKind {
+  readonly face?: QuestionFace;
+  readonly wanted?: Wanted;
+}
+
+/**
+ * `POST /v1/pipelines/{name}`, `/search` below it, and with another face `POST /v1/chat/completions`, whose path has no name.
+ * Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be checked of a request is checked before
+ * the pipeline hears of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
   { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,
-  face: QuestionFace = queryFace,
+  { face = queryFace, wanted = "answer" }: QueryEndpointKind = {},
 ): (request: Request, caller: QueryCaller, bindings: RouteBindings, name?: string) => Promise<Response> {
   /** @throws {RefusedQuestion} where there is no such pipeline, or none that the caller may use */
   function find(name: string, principal: Principal): Pipeline {
@@ -111,33 +130,37 @@ export function createQueryEndpoint(
       .catch((refusal: unknown) => ({ kind: "refused" as const, refusal }));
     const shown = (called.name ?? "").slice(0, namedCharacters);
     const isQuery = asked.kind === "query";
-    // the one place where `include_sources` meets the pipeline's `allow_include_sources`
-    const includeSources = isQuery && asked.includeSources && asked.pipeline.allowsSources;
-    if (face === queryFace && isQuery && asked.includeSources && !includeSources) {
+    // the one place where what was asked for meets the pipeline's `allow_include_sources`
+    const asksForSources = isQuery && (asked.includeSources || wanted === "passages");
+    const includeSources = asksForSources && asked.pipeline.allowsSources;
+    if (asksForSources && !includeSources && wanted === "answer" && face === queryFace) {
       logger.info("Sources were asked for and left out: the pipeline does not permit them", {
         pipeline: shown,
       });
     }
-    const answer = isQuery && asked.stream ? answerInParts : answerAtOnce;
+    const isStreamed = isQuery && asked.stream;
+    const answer = wanted === "passages" ? showPassages : isStreamed ? answerInParts : answerAtOnce;
     return await answer({
       calls,
       call: {
         principal,
         signal: request.signal,
         contextWith: (signal) => ({ principal, signal, requestId, logger, address, span }),
-        report: (end) => reportQuestion(shown, isQuery ? asked.query.query : undefined, end),
+        report: (end) => reportQuestion(shown, wanted, isQuery ? asked.query.query : undefined, end),
       },
       read() {
         if (asked.kind === "refused") throw asked.refusal;
         const { pipeline, query } = asked;
+        if (wanted === "passages" && !includeSources) throw new RefusedQuestion(passagesError);
         pipeline.checkCaller(principal);
-        return { pipeline, query: { ...query, caller: principal, ...(span && { span }) } };
+        const shows = includeSources && { showsSources: true };
+        return { pipeline, query: { ...query, caller: principal, ...shows, ...(span && { span }) } };
       },
       timeoutMs: requestTimeoutMs,
       includeSources,
       face,
       // where it was refused, nothing is told by it
-      wire: isQuery ? asked.wire : queryWire,
+      wire: isQuery ? asked.wire : createQueryWire(),
       tell(thrown) {
         logEnd(thrown, logger, shown);
         return ragErrorOf(thrown);
@@ -152,6 +175,7 @@ export function createQueryEndpoint(
  */
 function reportQuestion(
   pipeline: string,
+  wanted: Wanted,
   question: string | undefined,
   end: CallEnd<CallContext, AnswerReport>,
 ): CallReport {
@@ -162,6 +186,7 @@ function reportQuestion(
     counted: question === undefined ? undefined : { of: "question", name: pipeline, result },
     line: () => ({
       event: "query",
+      ...(wanted === "passages" && { method: "search" }),
       outcome: result,
       pipeline,
       ...defined({ question }),
@@ -222,19 +247,41 @@ interface QuestionToAnswer {
 
 /** Answers a question in one piece. */
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
-  const { calls, call, timeoutMs, includeSources, face, wire, tell } = options;
+  const { wire, includeSources } = options;
+  return await replyAtOnce<PipelineAnswer>(
+    options,
+    (pipeline, query) => pipeline.answer(query),
+    (answer) => wire.whole(answer, includeSources),
+  );
+}
+
+/** Tells what was found for a question; no model is asked for an answer. */
+async function showPassages(options: QuestionToAnswer): Promise<Response> {
+  return await replyAtOnce<FoundDocuments>(
+    options,
+    (pipeline, query) => pipeline.findDocuments(query),
+    ({ sources, searchQuery, tokensUsed }): SearchReply => ({
+      ...defined({ search_query: searchQuery }),
+      passages: sources.map(wirePassage),
+      tokens_used: tokensUsed,
+    }),
+  );
+}
+
+async function replyAtOnce<Result extends AnswerReport>(
+  { calls, call, timeoutMs, face, tell, ...options }: QuestionToAnswer,
+  work: (pipeline: Pipeline, query: PipelineQuery) => Promise<Result>,
+  replyOf: (result: Result) => unknown,
+): Promise<Response> {
   try {
-    const answer = await calls.run<CallContext, PipelineAnswer>({
+    const result = await calls.run<CallContext, Result>({
       ...call,
       read() {
         const { pipeline, query } = options.read();
-        return {
-          timeoutMs,
-          run: ({ signal }) => untilAborted(pipeline.answer({ ...query, signal }), signal),
-        };
+        return { timeoutMs, run: ({ signal }) => untilAborted(work(pipeline, { ...query, signal }), signal) };
       },
     });
-    return jsonReply(JSON.stringify(wire.whole(answer, includeSources)));
+    return jsonReply(JSON.stringify(await replyOf(result)));
   } catch (thrown) {
     const error = tell(thrown);
     return error === undefined ? noReply() : face.error(error);
@@ -328,7 +375,7 @@ function readSteps(options: QuestionToAnswer, signal: AbortSignal): { next(): Pr
         await answered;
         isOver = true;
       }
-      return { kind: "event", texts: wire.parts(value, includeSources) };
+      return { kind: "event", texts: await wire.parts(value, includeSources) };
     } catch (thrown) {
       isOver = true;
       ended.reject(thrown);
@@ -347,31 +394,58 @@ async function* eventsOf(pipeline: Pipeline, query: PipelineQuery): AsyncGenerat
 
 const textOf = (event: StreamEvent) => JSON.stringify(event);
 
-const queryWire: AnswerWire = {
-  whole({ answer, searchQuery, sources, tokensUsed }, includeSources): QueryReply {
-    const shown = includeSources ? { sources: sources.map(wireSource) } : {};
-    return { answer, ...defined({ search_query: searchQuery }), ...shown, tokens_used: tokensUsed };
-  },
-  parts(event, includeSources) {
-    if (event.type === "chunk") return [textOf({ type: "chunk", content: event.content })];
-    const shown = includeSources
-      ? { sources: event.sources.map(wireSource), tokens_used: event.tokensUsed }
-      : {};
-    return [textOf({ type: "done", ...defined({ search_query: event.searchQuery }), ...shown })];
-  },
-  lateError: ({ message }) => [textOf({ type: "error", error: message })],
-};
+/** Tells one answer as clients of our own read it. */
+function createQueryWire(): AnswerWire {
+  let streamed = "";
+  return {
+    async whole({ answer, tokensUsed, ...result }, includeSources): Promise<QueryReply> {
+      return { answer, ...await shownOf(answer, result, includeSources), tokens_used: tokensUsed };
+    },
+    async parts(event, includeSources) {
+      if (event.type === "chunk") {
+        if (includeSources) streamed += event.content;
+        return [textOf({ type: "chunk", content: event.content })];
+      }
+      const shown = await shownOf(streamed, event, includeSources);
+      return [textOf({ type: "done", ...shown, ...(includeSources && { tokens_used: event.tokensUsed }) })];
+    },
+    lateError: ({ message }) => [textOf({ type: "error", error: message })],
+  };
+}
 
 const queryFace: QuestionFace = {
   read(text) {
     const read = readQuery(text);
-    return read.kind === "fault" ? read : { ...read, wire: queryWire };
+    return read.kind === "fault" ? read : { ...read, wire: createQueryWire() };
   },
   error: errorReply,
 };
 
-function wireSource({ id, content, score }: Source) {
-  return { ...defined({ id }), content, score };
+/** What a reply says of an answer besides its text. */
+async function shownOf(
+  answer: string,
+  { sources, searchQuery, isUnanswered }: Omit<AnswerReport, "tokensUsed">,
+  includeSources: boolean,
+) {
+  const mark = {
+    ...(isUnanswered && { answered: false as const }),
+    ...defined({ search_query: searchQuery }),
+  };
+  if (!includeSources) return mark;
+  // what says that there is no answer claims nothing
+  const citations = isUnanswered ? [] : await findCitations(answer, sources);
+  return { ...mark, sources: sources.map(wireSource), citations };
+}
+
+function wireSource({ id, content, score, title, source, url, heading, position, page, columns }: Source) {
+  const characters = { start: 0, end: countCharacters(content) };
+  const metadata = { ...columns, ...defined({ title, source, url, heading, position, page }), characters };
+  return { ...defined({ id }), content, score, metadata };
+}
+
+function wirePassage({ table, similarity, nearest, matching: keyword, ...source }: FoundDocument) {
+  const vector = nearest && { rank: nearest.rank, ...defined({ similarity }) };
+  return { ...wireSource(source), table, ...defined({ vector, keyword }) };
 }
 
 /** The reply for a client that has disconnected; nobody receives it. */

@@ -36,9 +36,9 @@ export const ragErrors = {
   FORBIDDEN: {
     status: 403,
     means:
-      "The server may not be called by the host that the Host header names, or the token lacks a scope that it needs",
+      "The server may not be called by the host that the Host header names, the token lacks a scope that it needs, or the pipeline does not show its documents",
     remedy:
-      "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`",
+      "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`, or set the pipeline's `allow_include_sources`",
   },
   IDENTITY_UNTRUSTED_PEER: {
     status: 403,
@@ -162,6 +162,12 @@ export const identityError: RagError = {
 export const scopeError: RagError = {
   code: "FORBIDDEN",
   message: "the access token does not have the scope docs:read",
+};
+
+/** Of a search in a pipeline without `allow_include_sources`. */
+export const passagesError: RagError = {
+  code: "FORBIDDEN",
+  message: "the pipeline does not show its documents; ask it a question",
 };
 
 /** Of claims in a header. None of them quotes what came. */

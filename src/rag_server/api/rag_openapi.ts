@@ -13,6 +13,7 @@ import {
   internalError,
   loginError,
   overloadedError,
+  passagesError,
   type RagError,
   ragErrors,
   timeoutError,
@@ -25,6 +26,7 @@ import {
   pipelinesReply,
   queryReply,
   readyReply,
+  searchReply,
   statsReply,
   streamEvent,
   usageReply,
@@ -327,6 +329,10 @@ export function ragOpenApi(
     });
   }
   registry.register("StreamEvent", streamEvent);
+  const params = z.object({
+    name: z.string().openapi({ description: "The pipeline's name", example: "handbook" }),
+  });
+  const callersErrors = [...commonErrors, ...(takesClaims ? claimErrors : tokenErrors), ...queryErrors];
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
     method: "post",
@@ -336,21 +342,27 @@ export function ragOpenApi(
     summary: "Answers a question from a pipeline's documents",
     description:
       "With `stream`, the reply is a stream of server-sent events: each is one line `data:` with a StreamEvent as " +
-      "JSON. Chunks come in order, then one `done` or one `error`. Any Content-Type is taken, and fields that are " +
-      "not described are ignored.",
-    request: {
-      params: z.object({
-        name: z.string().openapi({ description: "The pipeline's name", example: "handbook" }),
-      }),
-      body: { required: true, content: json(queryRequest) },
-    },
+      "JSON. Chunks come in order, then one `done` or one `error`. Any Content-Type is taken. Fields that are not " +
+      "described are ignored, but those that are called as a setting of the pipeline, as `vector_weight`, are refused.",
+    request: { params, body: { required: true, content: json(queryRequest) } },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...responsesOf(
-        ...commonErrors,
-        ...(takesClaims ? claimErrors : tokenErrors),
-        ...queryErrors,
-      ),
+      ...responsesOf(...callersErrors),
+    },
+  });
+  registry.registerPath({
+    method: "post",
+    path: "/v1/pipelines/{name}/search",
+    operationId: "searchPipeline",
+    tags: ["Pipelines"],
+    summary: "Finds the passages for a question",
+    description:
+      "No model is asked for an answer. The passages are those that an answer would be made from, in their order: " +
+      "a pipeline that reranks does so here. The body is that of a question; `stream` and `include_sources` say nothing.",
+    request: { params, body: { required: true, content: json(queryRequest) } },
+    responses: {
+      ...success("The passages", searchReply),
+      ...responsesOf(...callersErrors, passagesError),
     },
   });
   for (const [method, path, operationId, summary, request, content] of hasChat ? chatPaths : []) {

@@ -5,6 +5,24 @@ import { limitNames } from "../../core/quotas/limit_kinds.ts";
 
 const tokens = z.int().min(0);
 
+const count = z.int().min(0);
+
+/** Of Unicode characters, the end excluded. */
+const range = { start: count, end: count };
+
+const metadata = z.looseObject({
+  title: z.string().optional(),
+  source: z.string().optional().openapi({ description: "A file's path, for example" }),
+  url: z.string().optional(),
+  heading: z.string().optional().openapi({
+    description: "The headings above it",
+    example: "Leave > Parents",
+  }),
+  position: z.int().optional().openapi({ description: "Of the chunk in its source, from 0" }),
+  page: z.int().optional(),
+  characters: z.object(range).openapi({ description: "The part of the row's text that `content` is" }),
+}).openapi("SourceMetadata", { description: "What the table says of it; metadata_columns adds to this" });
+
 const source = z.object({
   id: z.string().optional().openapi({
     description: "Left out where the table has no column for it",
@@ -15,12 +33,20 @@ const source = z.object({
     description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
     example: 0.83,
   }),
+  metadata,
 }).openapi("Source");
 
-const sources = z.array(source).optional().openapi({
-  description:
-    "The documents that the answer was made from, where they were asked for and the pipeline permits it",
-});
+const rank = z.int().min(1).openapi({ description: "From 1; equal scores have the same" });
+const similarity = z.number().optional().openapi({ description: "Cosine to the question", example: 0.62 });
+const wordScore = z.number().openapi({ description: "Higher is better; compare within one reply only" });
+const ifFound = { description: "Left out where this search did not find it" };
+
+const passage = z.object({
+  ...source.shape,
+  table: z.string().openapi({ description: "As the configuration names it" }),
+  vector: z.object({ rank, similarity }).optional().openapi(ifFound),
+  keyword: z.object({ rank, score: wordScore }).optional().openapi(ifFound),
+}).openapi("Passage");
 
 const searchQuery = z.string().optional().openapi({
   description:
@@ -28,10 +54,41 @@ const searchQuery = z.string().optional().openapi({
   example: "How do I configure backups on Windows?",
 });
 
+export const searchReply = z.object({
+  search_query: searchQuery,
+  passages: z.array(passage).openapi({ description: "The best first" }),
+  tokens_used: tokens.openapi({ description: "Of embedding and reranking" }),
+}).openapi("SearchResponse");
+
+const citation = z.object({
+  ...range,
+  cited: z.boolean().openapi({ description: "Whether it names a source that the model was shown" }),
+  sources: z.array(z.int().min(1)).openapi({
+    description: "Those that it names: 2 is the second of `sources`",
+  }),
+  unknown: z.array(count).optional().openapi({ description: "Numbers that it names and no source has" }),
+  verified: z.boolean().openapi({
+    description: "Whether they have its numbers, dates, names and half of its words",
+  }),
+}).openapi("Citation", { description: "A sentence of the answer that claims or cites something" });
+
+const citations = z.array(citation).optional().openapi({ description: "In order; comes with `sources`" });
+
+const answered = z.literal(false).optional().openapi({
+  description: "false where no document was near enough, and no model was asked; else left out",
+});
+
+const sources = z.array(source).optional().openapi({
+  description:
+    "The documents that the answer was made from, where they were asked for and the pipeline permits it",
+});
+
 export const queryReply = z.object({
   answer: z.string().openapi({ example: "Set archive_mode and …" }),
   search_query: searchQuery,
+  answered,
   sources,
+  citations,
   tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
 }).openapi("QueryResponse");
 
@@ -42,15 +99,14 @@ const chunkEvent = z.object({
 
 const doneEvent = z.object({
   type: z.literal("done"),
+  answered,
   search_query: searchQuery,
   sources,
+  citations,
   tokens_used: tokens.optional(),
-}).openapi(
-  "DoneEvent",
-  {
-    description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
-  },
-);
+}).openapi("DoneEvent", {
+  description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
+});
 
 const errorEvent = z.object({
   type: z.literal("error"),
@@ -164,6 +220,7 @@ export const statsReply = z.object({
   ),
 }).openapi("StatsResponse");
 
+export type SearchReply = z.output<typeof searchReply>;
 export type QueryReply = z.output<typeof queryReply>;
 export type StreamEvent = z.output<typeof streamEvent>;
 export type LiveReply = z.output<typeof liveReply>;

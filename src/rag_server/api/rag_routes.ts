@@ -108,7 +108,8 @@ const openPaths: ReadonlySet<string> = new Set([
 function routeOf(path: string): string {
   if (paths.has(path)) return path;
   if (isMetadataPath(path)) return metadataRoute;
-  return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
+  const [found, search = ""] = /^\/v1\/pipelines\/[^/]+(\/search)?$/.exec(path) ?? [];
+  return found === undefined ? "other" : `/v1/pipelines/{name}${search}`;
 }
 
 /** The same of OpenAI's API. */
@@ -192,6 +193,7 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
     app.get("/v1/usage", identify);
     app.post("/v1/pipelines/:name", identify);
     if (hasChat) app.post(chatPath, identify);
+    app.post("/v1/pipelines/:name/search", identify);
   }
   for (const [path, read] of Object.entries(readings)) {
     app.get(path, async (context) => jsonReply(await read(context)));
@@ -221,11 +223,14 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
 
   const callerOf = (c: RagContext) => ({ principal: principalOf(c), address: c.env.addressOf() });
   const answer = createQueryEndpoint(options);
-  app.post("/v1/pipelines/:name", (c) => answer(c.req.raw, callerOf(c), c.env, c.req.param("name")));
-  app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
+  const passages = createQueryEndpoint(options, { wanted: "passages" });
+  for (const [path, reply] of [["/:name", answer], ["/:name/search", passages]] as const) {
+    app.post(`/v1/pipelines${path}`, (c) => reply(c.req.raw, callerOf(c), c.env, c.req.param("name")));
+    app.all(`/v1/pipelines${path}`, (context) => methodNotAllowed(context, "POST"));
+  }
   if (hasChat) {
     const models = (context: RagContext) => visible(context).map(modelOf);
-    const chat = createQueryEndpoint(options, chatFace);
+    const chat = createQueryEndpoint(options, { face: chatFace });
     app.post(chatPath, (c) => chat(c.req.raw, callerOf(c), c.env));
     app.all(chatPath, (context) => methodNotAllowed(context, "POST"));
     app.get(modelsPath, (c) => jsonReply(JSON.stringify({ object: "list", data: models(c) })));

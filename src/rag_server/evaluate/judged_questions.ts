@@ -4,6 +4,8 @@ import { AppError } from "../../core/app_error.ts";
 export interface JudgedQuestion {
   readonly id: string;
   readonly text: string;
+  /** Whether the documents do not answer it. */
+  readonly hasNoAnswer?: true;
 }
 
 /** How well each judged document answers one question, by id: 0 not at all, higher is better. Others count as 0. */
@@ -15,8 +17,8 @@ export type Qrels = ReadonlyMap<string, Judgements>;
 const headerIds = ["id", "query_id", "query-id", "qid"];
 
 /**
- * Reads questions: lines of JSON as `{"id": "1", "text": "…"}` (`_id` too, as BEIR has it), or of an id, a tab and the
- * text, perhaps below a header.
+ * Reads questions: lines of JSON as `{"id": "1", "text": "…"}` (`_id` too, as BEIR has it; with `"answerable": false` for
+ * one that the documents do not answer), or of an id, a tab and the text, perhaps below a header.
  *
  * @param file what errors call it
  * @throws {AppError} `invalid`, with the line, for one that is neither or whose id came before; for a file with none
@@ -48,7 +50,8 @@ function jsonQuery(line: DataLine, file: string): JudgedQuestion {
   const text = "text" in value ? value.text : undefined;
   const hasId = (typeof id === "string" && id !== "") || typeof id === "number";
   if (!hasId || typeof text !== "string" || text.trim() === "") throw fault();
-  return { id: String(id), text };
+  const hasNoAnswer = "answerable" in value && value.answerable === false;
+  return { id: String(id), text, ...(hasNoAnswer && { hasNoAnswer }) };
 }
 
 function tabbedQuery(line: DataLine, file: string): JudgedQuestion {

@@ -1,5 +1,13 @@
 import type { Distance } from "./vector_index.ts";
 
+/** Where a search has a document. */
+export interface Standing {
+  /** From 1; equal scores have the same. */
+  readonly rank: number;
+  /** Higher is better. */
+  readonly score: number;
+}
+
 /** A document that answers a question. */
 export interface RetrievedDocument {
   /** As it was configured. */
@@ -12,6 +20,10 @@ export interface RetrievedDocument {
   readonly score: number;
   /** Cosine, from -1 to 1. Optional: none where the document has no vector. */
   readonly similarity?: number;
+  /** In the search by vectors. Optional: none where that did not find it. */
+  readonly nearest?: Standing;
+  /** In the search by words. Optional: none where that did not find it. */
+  readonly matching?: Standing;
 }
 
 /** A document with what its own table's searches say of it. */

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -28,6 +29,8 @@ export interface TableSettings {
   readonly filter?: string | Filter;
   /** The columns that requests may filter by, as conditions name them. Optional; the default is every column. */
   readonly filterColumns?: readonly string[];
+  /** The columns that sources are told with, by their bare names. Optional; omit for none. */
+  readonly metadataColumns?: readonly string[];
 }
 
 /** A table or view of documents, as the database has it. */
@@ -41,6 +44,8 @@ export interface DocumentTable extends VectorTable {
   readonly key: RowKey;
   /** The column that has a document's title, not quoted. Optional; the default is `title`. */
   readonly titleColumn?: string;
+  /** Those that its documents are told with, besides what `DocumentDetails` names; not quoted. */
+  readonly metadataColumns?: readonly string[];
   /** As it was at the look. */
   readonly volume: TableVolume;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
@@ -137,6 +142,7 @@ export async function readTable(
     key,
     volume: { rows: Number(rows), bytes: Number(bytes) },
     mayHideRows: mayHideRows === "t",
+    ...defined({ metadataColumns: settings.metadataColumns?.map((name) => find(name).name) }),
   };
   const filter = await ownFilter(database, table, settings.filter, signal);
   return filter === undefined ? table : { ...table, filter };

@@ -116,13 +116,13 @@ function documentOf(
   const [best] = copies;
   if (best === undefined) return [];
   const named = copies.find(({ candidate }) => candidate.id !== undefined) ?? best;
-  const { table, id, content, similarity } = named.candidate;
+  const { table, id, content, similarity, nearest, matching } = named.candidate;
   return [{
     table,
     ...defined({ id }),
     content,
     score: best.score,
-    ...defined({ similarity }),
+    ...defined({ similarity, nearest, matching }),
   }];
 }
 
@@ -201,7 +201,7 @@ function scoresOf(tables: readonly TableSearch[], vectorWeight: number): number[
 }
 
 /** Distances of different kinds cannot be compared, but the similarities of the candidates can. */
-function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
+export function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
   if (new Set(tables.map(({ distance }) => distance)).size < 2) return tables;
   return tables.map((table) => {
     const found = table.candidates.map((candidate) =>

@@ -17,6 +17,7 @@ import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
 import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
+import { withStandings } from "./standings.ts";
 import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
@@ -51,6 +52,8 @@ export interface RetrieveRequest extends SearchCaller {
   readonly filter?: Filter;
   /** Whether this request wants the keyword search. */
   readonly hybrid: boolean;
+  /** In place of the pipeline's own. */
+  readonly minSimilarity?: number;
 }
 
 export interface Retriever {
@@ -184,7 +187,7 @@ export function createRetriever(
       limit,
       isThorough,
       maxCharacters,
-      minSimilarity: search.minSimilarity,
+      minSimilarity: request.minSimilarity ?? search.minSimilarity,
       bm25: search.bm25,
     });
     const result = await database.read({
@@ -248,7 +251,8 @@ export function createRetriever(
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));
       const plans = await Promise.all(planned.map(async (one) => {
-        const needsEmbedding = one.vectorWeight > 0 || search.minSimilarity !== undefined;
+        const needsEmbedding = one.vectorWeight > 0 ||
+          (request.minSimilarity ?? search.minSimilarity) !== undefined;
         return needsEmbedding ? await withEmbedding(one, request) : one;
       }));
       // where one table's search ends in an error, those of the others end with it
@@ -257,7 +261,7 @@ export function createRetriever(
       try {
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
-        const searches = found.map((table) => table.search);
+        const searches = withStandings(found.map((table) => table.search));
         return fuseTables(searches, vectorWeight).slice(0, request.limit);
       } catch (error) {
         others.abort(error);

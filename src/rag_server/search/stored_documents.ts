@@ -16,6 +16,7 @@ import {
   verbatim,
 } from "../../postgres/sql_text.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
+import { parseExactJson } from "../query.ts";
 import type { RetrievedDocument } from "./candidate.ts";
 import type { ColumnType } from "./column_type.ts";
 import type { DocumentTable } from "./document_table.ts";
@@ -31,6 +32,12 @@ export interface DocumentDetails {
   readonly url?: string;
   /** Of a chunk in its source, from 0. */
   readonly position?: number;
+  /** In its source. */
+  readonly page?: number;
+  /** The headings above it, the outermost first, with ` > ` between. */
+  readonly heading?: string;
+  /** The columns that the configuration names for it, by their names, as JSON. */
+  readonly columns?: Readonly<Record<string, unknown>>;
 }
 
 export interface StoredDocument extends DocumentDetails {
@@ -81,15 +88,26 @@ export function createStoredDocuments(
   /** By the ids' texts. */
   async function detailsIn(table: DocumentTable, ids: readonly string[], caller: SearchCaller) {
     const names = detailColumns(table);
-    if (!table.key.isId || names.length === 0) return new Map<string, DocumentDetails>();
+    const { metadataColumns = [] } = table;
+    if (!table.key.isId || names.length + metadataColumns.length === 0) {
+      return new Map<string, DocumentDetails>();
+    }
     const key = identifierSql(table.key.name);
-    const columns = joinSql(names.map((name) => sql`${identifierSql(columnOf(name, table))}::text`), ", ");
+    const columns = joinSql([
+      ...names.map((name) => sql`${identifierSql(columnOf(name, table))}::text`),
+      ...metadataColumns.map((name) => sql`to_json(${identifierSql(name)})::text`),
+    ], ", ");
     const statement = sql`SELECT ${key}::text, ${columns} FROM ${verbatim(table.relation)} AS source
       WHERE ${table.filter ?? verbatim("true")}
         AND ${key} = ANY(${arrayText(ids)}::${verbatim(table.key.type)}[])`;
     try {
       const rows = await rowsOf(statement, caller);
-      return new Map(rows.map(([id, ...values]) => [id ?? "", detailsFrom(names, values)]));
+      return new Map(rows.map(([id, ...values]) => {
+        const own = metadataColumns.map((name, at) => [name, values[names.length + at]] as const)
+          .flatMap(([name, json]) => json ? [[name, parseExactJson(json)] as const] : []);
+        const columns = own.length === 0 ? undefined : Object.fromEntries(own);
+        return [id ?? "", { ...detailsFrom(names, values), ...defined({ columns }) }];
+      }));
     } catch (error) {
       caller.signal.throwIfAborted();
       // a role may read the text of a table and not its other columns; the text is what was asked for
@@ -135,7 +153,7 @@ export function createStoredDocuments(
     },
     /** In the documents' order; empty where a table has nothing to say, or does not let the role read it. */
     async detailsOf(
-      documents: readonly Pick<RetrievedDocument, "table" | "id">[],
+      documents: readonly (Pick<RetrievedDocument, "table" | "id"> & { readonly content?: string })[],
       caller: SearchCaller,
     ): Promise<readonly DocumentDetails[]> {
       const idsByTable = Map.groupBy(
@@ -149,7 +167,10 @@ export function createStoredDocuments(
           return [name, table && await detailsIn(table, ids, caller)] as const;
         })),
       );
-      return documents.map(({ table, id }) => found.get(table)?.get(id ?? "") ?? {});
+      return documents.map(({ table, id, content = "" }) => {
+        const details: DocumentDetails = found.get(table)?.get(id ?? "") ?? {};
+        return { ...defined({ heading: headingIn(content, details) }), ...details };
+      });
     },
     /**
      * Undefined where the key names no row that a search could find: the table's own filter holds here too.
@@ -193,14 +214,17 @@ function trimmed(text: string): string {
   return text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
 }
 
-type DetailName = keyof DocumentDetails;
+type DetailName = Exclude<keyof DocumentDetails, "columns">;
 
 const textKinds: readonly ColumnType["kind"][] = ["text"];
+const numberKinds: readonly ColumnType["kind"][] = ["smallint", "integer", "bigint"];
 const detailKinds: readonly (readonly [DetailName, readonly ColumnType["kind"][]])[] = [
   ["title", textKinds],
   ["source", textKinds],
   ["url", textKinds],
-  ["position", ["smallint", "integer", "bigint"]],
+  ["heading", textKinds],
+  ["position", numberKinds],
+  ["page", numberKinds],
 ];
 
 /** The columns for details that a table has. */
@@ -220,12 +244,21 @@ function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails
     const value = values[names.indexOf(name)] ?? "";
     return value.trim() === "" ? undefined : value;
   };
-  const [title, source, url, position] = detailKinds.map(([name]) => valueOf(name));
+  const [title, source, url, heading, position, page] = detailKinds.map(([name]) => valueOf(name));
   const own = [url, source].find((address) => address !== undefined && isWebAddress(address));
   return {
-    ...defined({ title, source, url: own }),
+    ...defined({ title, source, url: own, heading }),
     ...(position !== undefined && { position: Number(position) }),
+    ...(page !== undefined && { page: Number(page) }),
   };
+}
+
+/** An ingested chunk begins with its headings on a line of their own, the document's title first. */
+function headingIn(content: string, { title }: DocumentDetails): string | undefined {
+  const [, line = ""] = /^(?:#+ )?(.+)\n\n/.exec(content) ?? [];
+  return title !== undefined && line.startsWith(title) && /^(?:$| [>›] )/.test(line.slice(title.length))
+    ? line
+    : undefined;
 }
 
 function isWebAddress(text: string): boolean {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { evaluateRetrieval, type EvaluationInput } from "../../../src/cli/operations/evaluate_operation.ts";
+import type { AnswerFigures } from "../../../src/rag_server/evaluate/evaluate_answers.ts";
 import type { Evaluation } from "../../../src/rag_server/evaluate/evaluate.ts";
 
 const latencyMs = { p50: 1.234, p95: 20, p99: 30.05 };
@@ -32,7 +33,14 @@ const evaluation: Evaluation = {
 const { weighed } = evaluation;
 assert.ok(weighed);
 
-async function run(changes: Partial<Evaluation>, json = false) {
+const answers: AnswerFigures = {
+  answered: { part: 19, whole: 20 },
+  refused: { part: 4, whole: 5 },
+  relevant: { part: 21, whole: 25 },
+  verified: { part: 30, whole: 33 },
+};
+
+async function run(changes: Partial<Evaluation & { answers: AnswerFigures }>, json = false) {
   const folder = await Deno.makeTempDir();
   try {
     const [queriesFile, qrelsFile] = [`${folder}/queries.jsonl`, `${folder}/qrels.tsv`];
@@ -167,6 +175,15 @@ Deno.test("-evaluate -json prints one object", async () => {
       interval: { confidence: 0.95, low: 0.001, high: 0.02 },
     },
   });
+});
+
+Deno.test("-evaluate -answers tells what the answers are worth", async () => {
+  assert.deepEqual((await run({ answers })).lines.slice(-3), [
+    "",
+    "Answers: 19 of 20 questions with an answer got one, 4 of 5 without one got none;",
+    "21 of 25 cited documents are judged relevant, 30 of 33 claims are verified.",
+  ]);
+  assert.deepEqual(JSON.parse((await run({ answers }, true)).lines.join("\n")).answers, answers);
 });
 
 Deno.test("-evaluate names a file that is not there", async () => {

@@ -195,6 +195,18 @@ testWithPgvectorServer("from a folder of files to answers", async (t) => {
     }
     assert.match((await operate(...flags)).stdout, /^SEARCH +NDCG@10 +RECALL@10/im);
 
+    await Deno.writeTextFile(queries, '{"id": "q3", "text": "Qwertz?", "answerable": false}\n', {
+      append: true,
+    });
+    const judged = JSON.parse((await operate(...flags, "-answers", "-json")).stdout);
+    // the model of this test cites nothing
+    assert.deepEqual(judged.answers, {
+      answered: { part: 0, whole: 2 },
+      refused: { part: 1, whole: 1 },
+      relevant: { part: 0, whole: 0 },
+      verified: { part: 0, whole: 0 },
+    });
+
     const missing = await operate("-evaluate", "handbook", "-queries", "/nowhere/q.jsonl", "-qrels", qrels);
     assert.equal(missing.code, 1);
     assertOneLine(missing.stderr, /\/nowhere\/q\.jsonl/);

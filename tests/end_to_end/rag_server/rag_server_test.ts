@@ -408,12 +408,14 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
     const before = anthropic.requests.length;
     const reply = await client.ask("strict", { query: "Who won the cup?", include_sources: true });
     assert.deepEqual(reply, {
-      answer: "No relevant information was found in the documents.",
+      answer: "The documents do not answer this question.",
+      answered: false,
       sources: [],
+      citations: [],
       tokens_used: 3,
     });
     const events = await client.stream("strict", { query: "Who won the cup?" });
-    assert.equal(answerOf(events), "No relevant information was found in the documents.");
+    assert.equal(answerOf(events), "The documents do not answer this question.");
     assert.equal(anthropic.requests.length, before);
     const found = await client.ask("strict", { query: "What is the leave?", include_sources: true });
     assert.deepEqual(ids(found)?.toSorted(), ["1", "2", "7"]);

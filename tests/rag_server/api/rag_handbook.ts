@@ -1,3 +1,5 @@
+import { defined } from "../../../src/core/defined.ts";
+import type { FoundDocuments } from "../../../src/rag_server/pipeline.ts";
 import { createRagFixture, type RagFixture, type RagFixtureOptions } from "./rag_fixture.ts";
 import {
   type Script,
@@ -18,9 +20,10 @@ export function createHandbook(
   options: Omit<RagFixtureOptions, "pipelines"> & {
     readonly allowsSources?: boolean;
     readonly maxQueries?: number;
+    readonly found?: FoundDocuments;
   } = {},
 ): RagFixture & { readonly handbook: ScriptedPipeline } {
-  const { allowsSources = true, maxQueries, ...rest } = options;
-  const handbook = scriptedPipeline({ name: "handbook", allowsSources, script });
+  const { allowsSources = true, maxQueries, found, ...rest } = options;
+  const handbook = scriptedPipeline({ name: "handbook", allowsSources, script, ...defined({ found }) });
   return { handbook, ...createRagFixture({ ...rest, pipelines: scriptedPipelines([handbook], maxQueries) }) };
 }

@@ -173,6 +173,19 @@ Deno.test("every path, status and media type is described", () => {
       "503 application/json",
       "504 application/json",
     ],
+    [
+      "post /v1/pipelines/{name}/search",
+      "200 application/json",
+      "400 application/json",
+      "403 application/json",
+      "404 application/json",
+      "405 application/json",
+      "413 application/json",
+      "429 application/json",
+      "500 application/json",
+      "503 application/json",
+      "504 application/json",
+    ],
   ]);
   assert.deepEqual(components.schemas.ErrorResponse?.properties?.error?.properties?.code?.enum, [
     "INVALID_REQUEST",
@@ -215,11 +228,17 @@ Deno.test("the request's limits are described", () => {
     "filter",
     "include_sources",
     "disable_hybrid",
+    "min_similarity",
     "messages",
   ]);
-  const { query, top_n, messages } = QueryRequest?.properties ?? {};
+  const { query, top_n, min_similarity, messages } = QueryRequest?.properties ?? {};
   assert.deepEqual([query?.minLength, query?.maxLength], [1, 32_000]);
   assert.deepEqual([top_n?.type, top_n?.minimum, top_n?.maximum], ["integer", 1, 100]);
+  assert.deepEqual([min_similarity?.type, min_similarity?.minimum, min_similarity?.maximum], [
+    "number",
+    0,
+    1,
+  ]);
   assert.equal(messages?.maxItems, 100);
   const { conditions, logic } = Filter?.properties ?? {};
   assert.deepEqual([conditions?.minItems, conditions?.maxItems], [1, 50]);

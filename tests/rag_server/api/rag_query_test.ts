@@ -12,7 +12,10 @@ const sources = [{ key: "1-42", id: "42", content: "Rotate the logs.", score: 0.
   score: 0.25,
 }];
 const wireSources =
-  '[{"id":"42","content":"Rotate the logs.","score":0.5},{"content":"Without an id.","score":0.25}]';
+  '[{"id":"42","content":"Rotate the logs.","score":0.5,"metadata":{"characters":{"start":0,"end":16}}},' +
+  '{"content":"Without an id.","score":0.25,"metadata":{"characters":{"start":0,"end":14}}}]';
+const citations = '[{"start":0,"end":20,"cited":true,"sources":[1],"verified":true},' +
+  '{"start":21,"end":32,"cited":false,"sources":[],"unknown":[9],"verified":false}]';
 
 Deno.test("a query is answered in one piece", async () => {
   const { ask } = createHandbook(script(chunk("Use "), chunk("logrotate."), done));
@@ -33,15 +36,49 @@ Deno.test("a pipeline that ends while the body arrives is not asked", async () =
 });
 
 Deno.test("sources come where they are asked for and permitted", async () => {
-  const { ask } = createHandbook(script(chunk("Yes."), { ...done, sources }));
+  const { ask } = createHandbook(
+    script(chunk("Rotate the "), chunk("logs [1]. Öl 𝄞 3 [9]."), { ...done, sources }),
+  );
   const { text } = await ask({ query: "q", include_sources: true });
-  assert.equal(text, `{"answer":"Yes.","sources":${wireSources},"tokens_used":7}`);
+  assert.equal(
+    text,
+    `{"answer":"Rotate the logs [1]. Öl 𝄞 3 [9].","sources":${wireSources},"citations":${citations},"tokens_used":7}`,
+  );
   const streamed = await ask({ ...stream, include_sources: true });
   assert.equal(
     streamed.text,
-    'data: {"type":"chunk","content":"Yes."}\n\n' +
-      `data: {"type":"done","sources":${wireSources},"tokens_used":7}\n\n`,
+    'data: {"type":"chunk","content":"Rotate the "}\n\ndata: {"type":"chunk","content":"logs [1]. Öl 𝄞 3 [9]."}\n\n' +
+      `data: {"type":"done","sources":${wireSources},"citations":${citations},"tokens_used":7}\n\n`,
   );
+});
+
+Deno.test("a source has what its table says of it, named columns too", async () => {
+  const details = { title: "Logs", url: "https://example.com/logs", heading: "Logs > Rotation", page: 3 };
+  const [source] = sources;
+  assert.ok(source);
+  const known = { ...source, ...details, columns: { author: "Ada", title: "hidden" } };
+  const { ask } = createHandbook(script(chunk("Yes."), { ...done, sources: [known] }));
+  const { text } = await ask({ query: "q", include_sources: true });
+  assert.deepEqual(JSON.parse(text).sources[0].metadata, {
+    author: "Ada",
+    ...details,
+    characters: { start: 0, end: 16 },
+  });
+});
+
+Deno.test("an answer without a model is marked, and claims nothing", async () => {
+  const unanswered = { ...done, isUnanswered: true } as const;
+  const { ask } = createHandbook(script(chunk("The documents do not answer this question."), unanswered));
+  const answer = "The documents do not answer this question.";
+  assert.equal(
+    (await ask({ query: "q" })).text,
+    `{"answer":"${answer}","answered":false,"tokens_used":7}`,
+  );
+  assert.equal(
+    (await ask({ query: "q", include_sources: true })).text,
+    `{"answer":"${answer}","answered":false,"sources":[],"citations":[],"tokens_used":7}`,
+  );
+  assert.match((await ask(stream)).text, /\n\ndata: \{"type":"done","answered":false\}\n\n$/);
 });
 
 Deno.test("sources that were not asked for are left out", async () => {
@@ -77,7 +114,7 @@ Deno.test("sources that are not permitted are left out, which the log says", asy
 Deno.test("an answer without documents has an empty list of sources", async () => {
   const { ask } = createHandbook(script(chunk("No idea."), done));
   const { text } = await ask({ query: "q", include_sources: true });
-  assert.equal(text, '{"answer":"No idea.","sources":[],"tokens_used":7}');
+  assert.equal(text, '{"answer":"No idea.","sources":[],"citations":[],"tokens_used":7}');
 });
 
 Deno.test("a stream has the document's headers and one line of data for each event", async () => {

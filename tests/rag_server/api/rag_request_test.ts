@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { configJsonSchema } from "../../../src/config/schema/config_schema.ts";
+import type { ApiSchema } from "../../support/schema_faults.ts";
 import { accepted, condition, createAnswering, refusal } from "./rag_bodies.ts";
 
 Deno.test("a query's fields reach the pipeline", async () => {
   const query = await accepted({
     query: "How?",
     top_n: 100,
+    min_similarity: 0.25,
     include_sources: true,
     disable_hybrid: true,
     messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "" }],
@@ -20,6 +23,8 @@ Deno.test("a query's fields reach the pipeline", async () => {
   assert.deepEqual(query, {
     query: "How?",
     topN: 100,
+    minSimilarity: 0.25,
+    showsSources: true,
     disableHybrid: true,
     caller: { kind: "local", address: "127.0.0.1" },
     messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "" }],
@@ -52,6 +57,8 @@ Deno.test("what is left out or null takes its default, and fields that nobody kn
       filter: null,
       include_sources: null,
       disable_hybrid: null,
+      min_similarity: null,
+      vector_weight: null,
       messages: null,
     }),
     defaults,
@@ -130,6 +137,30 @@ Deno.test("top_n must be an integer from 1 to 100", async () => {
     assert.equal(await refusal(`{"query":"q","top_n":${topN}}`), "top_n: expected an integer from 1 to 100");
   }
   for (const topN of ["1", "100", "5.0", "1e2"]) await accepted(`{"query":"q","top_n":${topN}}`);
+});
+
+Deno.test("min_similarity must be a number from 0 to 1", async () => {
+  for (const wrong of ["-0.1", "1.1", '"0.5"', "true", "[]"]) {
+    const body = `{"query":"q","min_similarity":${wrong}}`;
+    assert.equal(await refusal(body), "min_similarity: expected a number from 0 to 1");
+  }
+  for (const taken of [0, 0.5, 1]) {
+    assert.equal((await accepted({ query: "q", min_similarity: taken })).minSimilarity, taken);
+  }
+});
+
+Deno.test("a field that is called as a setting of the pipeline is refused, not ignored", async () => {
+  const schema: ApiSchema = JSON.parse(JSON.stringify(configJsonSchema()));
+  const pipeline = schema.properties?.pipelines?.items;
+  const settings = Object.keys(pipeline?.properties?.search?.properties ?? {});
+  assert.ok(settings.includes("vector_weight"));
+  for (const setting of [...settings, "token_budget", "system_prompt", "rag_llm", "search", "rerank"]) {
+    if (setting === "min_similarity") continue;
+    assert.equal(
+      await refusal({ query: "q", [setting]: 0 }),
+      `${setting}: expected none; it is a setting of the pipeline`,
+    );
+  }
 });
 
 Deno.test("flags must be true or false", async () => {

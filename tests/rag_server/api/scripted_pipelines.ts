@@ -1,5 +1,5 @@
 import { silentLogger } from "../../../src/core/logger.ts";
-import type { Pipeline, PipelineEvent } from "../../../src/rag_server/pipeline.ts";
+import type { FoundDocuments, Pipeline, PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import type { PipelineQuery } from "../../../src/rag_server/query.ts";
 import {
   createRunningPipelines,
@@ -24,9 +24,12 @@ export function scriptedPipeline(
     availableToUsers?: readonly string[];
     allowsSources?: boolean;
     script: Script;
+    /** What a search finds. */
+    found?: FoundDocuments;
   },
 ): ScriptedPipeline {
   const { name, description = "", availableToUsers = [], allowsSources = true, script } = options;
+  const { found = { sources: [], tokensUsed: 0 } } = options;
   const asked: PipelineQuery[] = [];
   function stream(query: PipelineQuery): AsyncIterable<PipelineEvent> {
     asked.push(query);
@@ -47,15 +50,18 @@ export function scriptedPipeline(
     check: () => Promise.resolve(),
     ping: () => Promise.resolve(),
     health: () => Promise.resolve({ name, embedding: reachable, completion: reachable, database: reachable }),
-    findDocuments: () => Promise.resolve([]),
+    findDocuments(query) {
+      asked.push(query);
+      return Promise.resolve(found);
+    },
     readDocument: () => Promise.resolve(undefined),
     stream,
     async answer(query) {
       let answer = "";
       for await (const event of stream(query)) {
         if (event.type === "done") {
-          const { sources, tokensUsed } = event;
-          return { answer, sources, tokensUsed };
+          const { type: _, ...result } = event;
+          return { answer, ...result };
         }
         answer += event.content;
       }

@@ -8,6 +8,10 @@ Deno.test("parseQueries() reads JSON lines and tabbed lines", () => {
     queries,
   );
   assert.deepEqual(parseQueries("1\twhat is lift\nq2\tand drag?", "q"), queries);
+  assert.deepEqual(
+    parseQueries('{"id":1,"text":"a","answerable":false}\n{"id":2,"text":"b","answerable":true}', "q"),
+    [{ id: "1", text: "a", hasNoAnswer: true }, { id: "2", text: "b" }],
+  );
   assert.deepEqual(parseQueries("query_id\ttext\n1\twhat is lift\nq2\tand drag?\n", "q"), queries);
 });
 

@@ -94,12 +94,39 @@ function listOf(rows: readonly (readonly (string | null)[])[], sign: 1 | -1) {
 testWithPgvector("retrieve() tells table, id, text, score and similarity, the best first", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const [first, second, ...rest] = await fixture.retrieve(["docs"], {}, { question: "red fox", limit: 2 });
-  const { score = NaN, ...told } = first ?? {};
-  assert.deepEqual(told, { table: "docs", id: "1", content: "The red fox jumps", similarity: 1 });
+  const { score = NaN, nearest, matching, ...document } = first ?? assert.fail("nothing was found");
+  assert.deepEqual(document, { table: "docs", id: "1", content: "The red fox jumps", similarity: 1 });
+  assert.equal(nearest?.rank, 1);
+  assert.ok(matching && matching.score > 0);
   assert.ok(second && score > second.score && score < 1 && second.score > 0 && rest.length === 0);
   const found = await fixture.retrieve(["docs"], {}, { question: "foxglove" });
-  const { score: _, ...without } = found.find(({ id }) => id === "5") ?? {};
+  const { score: _, matching: word, ...without } = found.find(({ id }) => id === "5") ?? {};
   assert.deepEqual(without, { table: "docs", id: "5", content: "Foxglove" });
+  assert.equal(word?.rank, 1);
+  assert.deepEqual(found.filter(({ id }) => id !== "5").map(({ matching }) => matching), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+testWithPgvector("a document has its place in each search over all tables", async () => {
+  await using fixture = await createRetrieverFixture(`
+    CREATE TABLE one (id int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO one VALUES (1, 'fox', '[1,0.5]'), (2, 'far', '[0,1]');
+    CREATE TABLE two (id int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO two VALUES (3, 'near', '[1,0]'), (4, 'equal', '[0,2]'), (5, 'fox fox fox', NULL)`);
+  const found = await fixture.retrieve(["one", "two"], {}, { question: "fox" });
+  const ranks = found.map(({ id, nearest, matching }) => [id, nearest?.rank, matching?.rank]);
+  assert.deepEqual(ranks.toSorted(), [
+    ["1", 2, 2],
+    ["2", 3, undefined],
+    ["3", 1, undefined],
+    ["4", 3, undefined],
+    ["5", undefined, 1],
+  ]);
 });
 
 testWithPgvector(
@@ -127,6 +154,12 @@ testWithPgvector("the least similarity holds for what either search found", asyn
   assert.deepEqual(await ids(0.9, "red cars"), ["2", "1", "3"]);
   assert.deepEqual(await ids(0.999, "foxglove"), ["1"]);
   assert.deepEqual(await ids(-1, "foxglove"), ["1", "2", "3", "7", "4"]);
+  // a request's own holds in its place
+  const asked = await fixture.retrieve(["docs"], { minSimilarity: 0 }, {
+    question: "foxglove",
+    minSimilarity: 0.999,
+  });
+  assert.deepEqual(asked.map(({ id }) => id), ["1"]);
 });
 
 testWithPgvector("a filter, the table's own and the request's, holds in both searches", async () => {

@@ -19,6 +19,10 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
       ('blank', 'B', NULL, NULL, NULL, '  ', '[1,0]');
     CREATE TABLE bare (body text, embedding vector(2));
     INSERT INTO bare VALUES (E' \\tloose leaf\\n', '[1,0]');
+    CREATE TABLE pages (id int PRIMARY KEY, title text, page int, heading text, body text, embedding vector(2),
+      tags text[], day date, big bigint);
+    INSERT INTO pages VALUES (1, 'Leave', 7, NULL, 'x', '[1,0]', '{a,b}', '2024-05-17', 9007199254740993);
+    INSERT INTO pages VALUES (2, 'Leave', NULL, '', 'x', '[1,0]'), (3, 'Leave', NULL, 'own', 'x', '[1,0]'), (4, 'Leave', NULL, NULL, 'x', '[1,0]');
     CREATE TABLE numbers (n int PRIMARY KEY, body text, embedding vector(2));
     INSERT INTO numbers VALUES (7, 'seven', '[1,0]');
     CREATE VIEW parts AS SELECT 'x' AS id, v AS position, 'part ' || v AS body, '[1,0]'::vector(2) AS embedding
@@ -48,6 +52,36 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
       }], caller),
       [{}, { title: "One", source: "a.md", position: 3 }, {}],
     );
+  });
+
+  await t.step("with page, headings and the columns that are named", async () => {
+    const table = await fixture.readTable({ table: "pages", metadataColumns: ["tags", "day", "big"] });
+    const documents = createStoredDocuments({
+      database: fixture.database,
+      tables: [table],
+      logger: silentLogger,
+    });
+    const found = [["1", "Leave > Parents\n\nText"], ["2", "Leaves\n\nText"], ["3", "Leave\n\nText"], [
+      "4",
+      "# Leave › Sick\n\nText",
+    ]].map((
+      [id = "", content = ""],
+    ) => ({ table: "pages", id, content }));
+    assert.deepEqual(await documents.detailsOf(found, caller), [
+      {
+        title: "Leave",
+        page: 7,
+        heading: "Leave > Parents",
+        columns: { tags: ["a", "b"], day: "2024-05-17", big: "9007199254740993" },
+      },
+      { title: "Leave" },
+      { title: "Leave", heading: "own" },
+      { title: "Leave", heading: "Leave › Sick" },
+    ]);
+    await assert.rejects(fixture.readTable({ table: "pages", metadataColumns: ["none"] }), {
+      code: "invalid",
+      message: 'Cannot search table "pages": it has no column "none"',
+    });
   });
 
   await t.step("a text without an id by its hash, rows of one id in their order", async () => {

@@ -80,7 +80,7 @@ export async function findDocuments(
   const { principal: caller, span } = context;
   return await pipelines.use(entry, context, async (pipeline, signal) => {
     if (!pipeline.allowsSources) return [];
-    const documents = await pipeline.findDocuments({
+    const { sources } = await pipeline.findDocuments({
       query,
       topN,
       disableHybrid: false,
@@ -89,7 +89,7 @@ export async function findDocuments(
       signal,
       ...(span && { span }),
     });
-    return documents.slice(0, topN).map((document) => ({ pipeline: entry.name, document }));
+    return sources.slice(0, topN).map((document) => ({ pipeline: entry.name, document }));
   });
 }
 

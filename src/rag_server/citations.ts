@@ -1,0 +1,207 @@
+import { createSlices } from "../core/async/yield.ts";
+import { splitSentences } from "../text/sentences.ts";
+import { hasFigure, topicsOf } from "../text/topics.ts";
+import { searchStem } from "../text/word_stem.ts";
+import { isFunctionWord, words } from "../text/words.ts";
+
+/** A sentence of an answer that claims or cites something. */
+export interface Citation {
+  /** Where it is in the answer, in Unicode characters. */
+  readonly start: number;
+  /** Excluded. */
+  readonly end: number;
+  /** Whether it names a source that the model was shown. */
+  readonly cited: boolean;
+  /** The numbers of the sources that it names, from 1. */
+  readonly sources: number[];
+  /** Numbers that it names and no source has. Optional: none where there is none. */
+  readonly unknown?: number[];
+  /** Whether the sources that it names have its numbers, dates and names, and most of its words. */
+  readonly verified: boolean;
+}
+
+/** So much of a claim's words must be in what it cites; the rest is how one says it in other words. */
+const leastShared = 0.5;
+/** With fewer words and no number, as in "Yes.", a sentence claims nothing that could be looked up. */
+const leastWords = 3;
+
+const mark = /[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
+const leadingMarks = new RegExp(`^(?:${mark.source}\\s*)+[.。\\s]*`, "u");
+/** No prompt shows more documents. */
+const longestRange = 100;
+
+/**
+ * The sentences of an answer that claim something, or cite a source by its number in brackets, each held against the
+ * sources that it names: by words, numbers and names, in languages with and without spaces. That finds what was made up,
+ * not what was turned round: a "not" changes no word.
+ *
+ * @param sources in the order of their numbers, with the text that the model was shown
+ */
+export async function findCitations(
+  answer: string,
+  sources: readonly { readonly content: string }[],
+): Promise<Citation[]> {
+  const nextSlice = createSlices();
+  const passages = new Map<number, Evidence>();
+  const isGerman = germanWords.intersection(new Set(words(answer))).size >= 2;
+  const small = smallWords(answer);
+  const found: Citation[] = [];
+  let counted = 0;
+  let before = 0;
+  for (const { start, end, numbers } of citedSentences(answer)) {
+    await nextSlice();
+    const text = answer.slice(start, end).replace(mark, " ").replace(/^\s*(?:[-*+•]|\d{1,3}[.)])\s/, "");
+    const claim = claimOf(text, isGerman);
+    if (numbers.length === 0 && !claim.isClaim) continue;
+    const shown = numbers.filter((number) => sources[number - 1] !== undefined);
+    for (const number of shown) {
+      await nextSlice();
+      if (!passages.has(number)) passages.set(number, evidenceOf(sources[number - 1]?.content ?? ""));
+    }
+    const unknown = numbers.filter((number) => sources[number - 1] === undefined);
+    counted += countCharacters(answer.slice(before, start));
+    before = start;
+    found.push({
+      start: counted,
+      end: counted + countCharacters(answer.slice(start, end)),
+      cited: shown.length > 0,
+      sources: shown,
+      ...(unknown.length > 0 && { unknown }),
+      verified: isSupported(claim, shown.flatMap((number) => passages.get(number) ?? []), small),
+    });
+  }
+  return found;
+}
+
+/** As Unicode counts them, not as JavaScript does. */
+export function countCharacters(text: string): number {
+  return text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0);
+}
+
+interface CitedSentence {
+  readonly start: number;
+  end: number;
+  /** Each once. */
+  numbers: number[];
+}
+
+/** Numbers often follow the full stop: then they belong to the sentence before, unless that has some of its own. */
+function citedSentences(answer: string): CitedSentence[] {
+  const sentences: CitedSentence[] = [];
+  for (const { text, start, end } of splitSentences(answer)) {
+    const [leading] = leadingMarks.exec(text) ?? [];
+    const last = sentences.at(-1);
+    if (leading === undefined || last === undefined || last.numbers.length > 0) {
+      sentences.push({ start, end, numbers: numbersIn(text) });
+      continue;
+    }
+    last.numbers = numbersIn(leading);
+    last.end = start + leading.trimEnd().length;
+    const rest = start + leading.length;
+    if (rest < end) sentences.push({ start: rest, end, numbers: numbersIn(answer.slice(rest, end)) });
+  }
+  return sentences;
+}
+
+function numbersIn(text: string): number[] {
+  const parts = [...text.matchAll(mark)].flatMap(([marks]) => marks.split(/[,;、，]/));
+  return [
+    ...new Set(parts.flatMap((part) => {
+      const [first = 0, last = first] = (part.match(/\d+/g) ?? []).map(Number);
+      const isRange = last > first && last - first < longestRange;
+      return isRange ? Array.from({ length: last - first + 1 }, (_, at) => first + at) : [first, last];
+    })),
+  ];
+}
+
+type Claim = ReturnType<typeof claimOf>;
+
+/** What a sentence says, as far as it can be looked up. */
+function claimOf(text: string, isGerman: boolean) {
+  const topics = [...topicsOf(text)].filter((topic) => !hasFigure(topic));
+  const figures = words(text).filter(hasFigure).flatMap(figuresOf);
+  const isNone = /^\s*#{1,6}\s|[:?：？]["'”’»)*_]*\s*$/u.test(text);
+  const isClaim = !isNone && (topics.length >= leastWords || figures.length > 0);
+  return { isClaim, topics, figures, ...namesIn(text, isGerman) };
+}
+
+type Evidence = ReturnType<typeof evidenceOf>;
+
+/** What a passage has. */
+function evidenceOf(passage: string) {
+  const all = words(passage);
+  return {
+    stems: new Set(all.map(searchStem)),
+    topics: topicsOf(passage),
+    figures: new Set(all.filter(hasFigure).flatMap(figuresOf).flat()),
+    small: smallWords(passage),
+  };
+}
+
+function isSupported(
+  { topics, figures, names, opening }: Claim,
+  passages: readonly Evidence[],
+  small: ReadonlySet<string>,
+): boolean {
+  if (passages.length === 0 || topics.length + figures.length === 0) return false;
+  const has = (word: string) => passages.some(({ stems }) => stems.has(searchStem(word)));
+  const isWord = small.has(opening ?? "") || passages.some((passage) => passage.small.has(opening ?? ""));
+  const isKnown = (readings: readonly string[]) =>
+    readings.some((reading) => passages.some((passage) => passage.figures.has(reading)));
+  if (!figures.every(isKnown) || !names.every(has)) return false;
+  if (opening !== undefined && !has(opening) && !isWord) return false;
+  const shared = topics.filter((topic) => passages.some((passage) => passage.topics.has(topic)));
+  return shared.length >= leastShared * topics.length;
+}
+
+/** The figures of a word, each as all that it may be read as: 3.500 is more than three, or more than three thousand. */
+function figuresOf(word: string): string[][] {
+  const parts = word.split(/[.,]/);
+  // a date, which may stand as 2024-05-17 elsewhere
+  if (parts.length === 3 && parts.some((part) => part.length === 4)) {
+    return parts.map((part) => [plain(part)]);
+  }
+  const [, digits] = /^(\d+)\p{L}+$/u.exec(word) ?? [];
+  if (digits !== undefined) return [[word, plain(digits)]];
+  const isGrouped = /^\d{1,3}([.,]\d{3})+$/.test(word);
+  const decimals = parts.at(-1) ?? "";
+  const decimal = parts.length > 1 ? [plain(`${parts.slice(0, -1).join("")}.${decimals}`)] : [];
+  return [[...(isGrouped || parts.length === 1 ? [plain(parts.join(""))] : []), ...decimal, word]];
+}
+
+/** Without zeros that say nothing. */
+function plain(figure: string): string {
+  return /^\d{1,15}(\.\d{1,15})?$/.test(figure) ? String(Number(figure)) : figure;
+}
+
+/** Of German, whose nouns are all written in capitals. */
+const germanWords: ReadonlySet<string> = new Set(
+  "der das dem den des und ist sind nicht ein eine fur mit von zu im auf wird werden".split(" "),
+);
+
+/**
+ * Words in capitals, folded, but for those that carry grammar; `opening` is the first of the sentence, which is a name
+ * unless it is written small somewhere. In German only one that follows another, as in "Frau Weber", can be told from a noun.
+ */
+function namesIn(text: string, isGerman: boolean) {
+  const names: string[] = [];
+  let opening: string | undefined;
+  let previous = "";
+  let isFirst = true;
+  for (const { 0: token, index } of text.matchAll(/\p{L}[\p{L}\p{M}\p{N}]*/gu)) {
+    const [word = ""] = words(token);
+    const isCapital = /^\p{Lu}/u.test(token) && !isFunctionWord(word) && !(isGerman && word === "die");
+    const following = text.slice(index + token.length);
+    if (isGerman) {
+      if (isCapital && previous !== "" && text.endsWith(`${previous} `, index)) names.push(word);
+    } else if (isCapital && !isFirst) names.push(word);
+    else if (isCapital && !/^\s*[,，]/u.test(following) && !/(?:ly|ing|ed)$/.test(word)) opening = word;
+    previous = isCapital ? token : "";
+    isFirst = false;
+  }
+  return { names, opening };
+}
+
+function smallWords(text: string): Set<string> {
+  return new Set(words(text.match(/(?<![\p{L}\p{M}\p{N}])\p{Ll}[\p{L}\p{M}\p{N}]*/gu)?.join(" ") ?? ""));
+}
