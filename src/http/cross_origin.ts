@@ -27,6 +27,9 @@ const rulesOf = {
   },
 } as const satisfies Readonly<Record<string, Rules>>;
 
+/** The official clients of OpenAI's API say in many headers what they run on. */
+const describesClient = /^x-stainless-[a-z\d-]{1,40}$/i;
+
 export type CrossOrigin = ReturnType<typeof createCrossOrigin>;
 
 /**
@@ -63,7 +66,11 @@ export function createCrossOrigin(
       const headers = new Headers();
       if (admit(request, headers)) {
         headers.set("access-control-allow-methods", methods);
-        headers.set("access-control-allow-headers", requestHeaders);
+        const asked = request.headers.get("access-control-request-headers")?.split(",") ?? [];
+        const ofClients = asked.map((header) => header.trim()).filter((header) =>
+          describesClient.test(header)
+        );
+        headers.set("access-control-allow-headers", [requestHeaders, ...ofClients].join(", "));
         headers.set("access-control-max-age", maxAgeSeconds);
       } else if (!answersOthers) return undefined;
       return new Response(null, { status: 204, headers });

@@ -33,3 +33,17 @@ Deno.test("an answer is readable for the page of an allowed origin alone, and va
   assert.equal(mark("https://chat.example").get("vary"), "Origin");
   assert.equal(mark("http://localhost:8080").get("access-control-allow-origin"), null);
 });
+
+Deno.test("a page may send what OpenAI's official clients say of themselves, and no other header", () => {
+  const headers = {
+    origin: "https://chat.example",
+    "access-control-request-method": "POST",
+    "access-control-request-headers":
+      "authorization, x-stainless-lang,X-Stainless-Retry-Count, x-forwarded-for, x-stainless-",
+  };
+  const answered = createCrossOrigin("rag_server", ["https://chat.example"]).preflight(
+    new Request("http://localhost:8081/v1/chat/completions", { method: "OPTIONS", headers }),
+  );
+  const allowed = answered?.headers.get("access-control-allow-headers") ?? "";
+  assert.match(allowed, /X-Requested-With, x-stainless-lang, X-Stainless-Retry-Count$/);
+});
