@@ -22,6 +22,7 @@ import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
+import type { QueueState } from "./watch/queue_state.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { isFunctionWord, words } from "../text/words.ts";
@@ -102,6 +103,8 @@ export interface PipelineHealth {
   readonly embedding: Reachability;
   readonly completion: Reachability;
   readonly database: Reachability;
+  /** Optional: none where its tables have no queue of rows to embed. */
+  readonly queue?: QueueState | undefined;
 }
 
 export interface PipelineUsage {
@@ -119,6 +122,8 @@ interface PipelineOptions {
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
   readonly database: Pick<Database, "ping" | "rightsKey" | "checkCaller">;
+  /** How far its vectors are behind. Optional; omit where no queue is looked at. */
+  readonly queue?: () => Promise<QueueState | undefined>;
   /** Whether callers might read rows of others, so that it does not serve; never where absent. */
   readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
@@ -159,11 +164,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   ): Promise<readonly RetrievedDocument[]> {
     const caller = asker === undefined ? {} : { caller: asker };
     if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
-    let embedded: Promise<Float32Array> | undefined;
+    const embedded = new Map<EmbeddingProvider, Promise<Float32Array>>();
     let embeddingMs = 0;
-    const embed = async () => {
+    const embed = async (model: EmbeddingProvider) => {
       const startedAt = performance.now();
-      const { vectors: [vector], usage } = await embedding.embed({
+      const { vectors: [vector], usage } = await model.embed({
         texts: [question],
         purpose: "query",
         span,
@@ -179,7 +184,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const searchedAt = performance.now();
     const found = await retriever.retrieve({
       question,
-      embedding: () => embedded ??= embed(),
+      embedding(model = embedding) {
+        const vector = embedded.get(model) ?? embed(model);
+        embedded.set(model, vector);
+        return vector;
+      },
       limit: searchLimit(topN, rerank !== undefined),
       hybrid: !disableHybrid,
       span,
@@ -283,15 +292,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {
-      const [ofEmbedding, ofCompletion, ofDatabase] = await Promise.all([
+      const [ofEmbedding, ofCompletion, ofDatabase, queue] = await Promise.all([
         reachabilityOf(embedding, phraseOf),
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
+        options.queue?.(),
       ]);
       const database = ofDatabase.reachable && options.isUnproven?.()
         ? { reachable: true, error: rowSecurityUnproven }
         : ofDatabase;
-      return { name, embedding: ofEmbedding, completion: ofCompletion, database };
+      return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...defined({ queue }) };
     },
   };
 }

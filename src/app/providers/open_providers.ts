@@ -126,7 +126,7 @@ export type PipelineProviders = Awaited<ReturnType<typeof openPipelineProviders>
 
 /** @param ledger counts tokens, and outlives a reload */
 export async function openPipelineProviders(
-  config: Pick<PipelineConfig, "name" | "embedding_llm" | "rag_llm" | "rerank">,
+  config: Pick<PipelineConfig, "name" | "embedding_llm" | "rag_llm" | "rerank" | "reembed">,
   { vendors, ledger, ...options }: OpenOptions & {
     readonly vendors: Config["vendors"];
     readonly ledger: UsageLedger;
@@ -142,12 +142,18 @@ export async function openPipelineProviders(
     rerank: settings.rerank && ledger.counter(`${name}/rerank`),
   };
   const embedding = createEmbeddingProvider(await optionsOf(settings.embedding, usage.embedding.add));
+  const reembed = config.reembed && settings.reembed && {
+    embedding: createEmbeddingProvider(await optionsOf(settings.reembed, usage.embedding.add)),
+    vectorColumn: config.reembed.vector_column,
+  };
   const opened = await completions(settings.completions, usage.completion.add);
   const rerank = settings.rerank &&
     createRerankProvider(await optionsOf(settings.rerank, usage.rerank?.add));
   const stack = opening.move();
   return {
     embedding,
+    /** Optional: none where the configuration names no model in place of that. */
+    reembed,
     ...opened,
     completion: requireText(opened.completion, options.logger),
     rerank,
@@ -155,6 +161,7 @@ export async function openPipelineProviders(
     /** Named by the configuration. */
     keyFiles: keyFilesOf([
       settings.embedding,
+      ...(settings.reembed === undefined ? [] : [settings.reembed]),
       ...settings.completions,
       ...(settings.rerank === undefined ? [] : [settings.rerank]),
     ]),

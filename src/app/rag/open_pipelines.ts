@@ -7,12 +7,16 @@ import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
+import { readRows } from "../../postgres/read/read_trusted.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
+import type { Read } from "../../rag_server/watch/embedded_columns.ts";
+import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
+import { chooseModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { databaseOptions, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
@@ -67,6 +71,7 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
     opening.use(opened.providers);
     list.push(opened);
   }
+  if (options.metrics !== undefined) opening.use(watchQueues(options.metrics, list));
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -104,6 +109,10 @@ async function openPipeline(
     ...defined({ minSimilarity: min_similarity }),
   };
   const now = () => performance.now();
+  const { reembed: next } = providers;
+  const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
+  let served = providers.embedding;
+  const queue = createQueueReader(database, tables.map(({ table }) => table));
   const proof = isReadAsCallers(databaseOptions)
     ? createRowSecurityProof({
       pipeline: config.name,
@@ -122,8 +131,12 @@ async function openPipeline(
       async open(signal) {
         // first: another fault of the tables is no reason to go on with those that were proved before
         await proof?.prove(signal);
-        const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
-        const retriever = createRetriever({ database, tables: opened, search, logger });
+        const model = await choose((...sql) => readRows(database, signal, ...sql));
+        const opened = await Promise.all(
+          model.tables.map((table) => openSearchedTable(database, table, signal)),
+        );
+        served = model.embedding;
+        const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
         return proof?.guarding(retriever) ?? retriever;
       },
       now,
@@ -131,7 +144,8 @@ async function openPipeline(
     }),
     database,
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
-    embedding: providers.embedding,
+    queue: queue.read,
+    embedding: { ...providers.embedding, ping: (signal) => served.ping(signal) },
     completion: providers.completion,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
     usage: providers.usage,
@@ -142,7 +156,29 @@ async function openPipeline(
     allowsSources: config.allow_include_sources,
     logger,
   });
-  return { ...pipeline, config, databaseOptions, database, tables, search, providers };
+  return { ...pipeline, config, databaseOptions, database, tables, search, providers, choose, queue };
+}
+
+/** Has the metrics tell how far pipelines' vectors are behind, until it is disposed of. */
+function watchQueues(metrics: ServerMetrics, pipelines: readonly OpenPipeline[]): Disposable {
+  const watched = new DisposableStack();
+  const states = () =>
+    pipelines.flatMap(({ name, queue }) => {
+      const state = queue.recent();
+      return state === undefined ? [] : [{ name, ...state }];
+    });
+  watched.defer(metrics.embeddingRows.collect(() =>
+    states().flatMap(({ name, waiting, setAside }) => [
+      { labels: [name, "waiting"], value: waiting },
+      { labels: [name, "set_aside"], value: setAside },
+    ])
+  ));
+  watched.defer(
+    metrics.embeddingOldest.collect(() =>
+      states().map(({ name, oldestSeconds }) => ({ labels: [name], value: oldestSeconds }))
+    ),
+  );
+  return watched;
 }
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
