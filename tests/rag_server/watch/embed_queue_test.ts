@@ -3,6 +3,8 @@ import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { testWithPgvectorServer } from "../../support/database.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
+import { startPgBouncer } from "../../support/network/pgbouncer.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { createWatchFixture, docs, numbered } from "./watch_fixture.ts";
 
@@ -55,6 +57,34 @@ testWithPgvectorServer(
     assert.deepEqual(await fixture.waiting(), []);
   },
 );
+
+testWithPgvectorServer("rows that another worker is claiming are not waited for", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(150));
+  const other = new pg.Client({ connectionString: fixture.admin.url });
+  await other.connect();
+  try {
+    await other.query("BEGIN; SELECT FROM postern.embedding_queue ORDER BY not_before LIMIT 100 FOR UPDATE");
+    const working = fixture.work();
+    await waitUntil("the others are done", async () => (await fixture.waiting()).length === 100);
+    await other.query("ROLLBACK");
+    await working;
+    assert.deepEqual(await fixture.stale(), []);
+  } finally {
+    await other.end();
+  }
+});
+
+testWithPrograms(["pgbouncer"], "a worker works through a pooler", async () => {
+  await using fixture = await createWatchFixture();
+  await using pooler = await startPgBouncer(fixture.admin.url);
+  await fixture.setUp();
+  await fixture.query(insert(250));
+  const through = { hosts: [pooler.host], pooler: "transaction" as const };
+  await Promise.all([fixture.work(numbered(), { through }), fixture.work(numbered(), { through })]);
+  assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
+}, testWithPgvectorServer);
 
 testWithPgvectorServer(
   "a row that another transaction is changing is not waited for, nor given the old vector",

@@ -2,6 +2,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import type { EmbeddingProvider } from "../../../src/llm/provider.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
+import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { readRows } from "../../../src/postgres/read/read_trusted.ts";
 import { type TableSettings } from "../../../src/rag_server/search/document_table.ts";
 import { embedQueue } from "../../../src/rag_server/watch/embed_queue.ts";
@@ -59,14 +60,18 @@ export async function createWatchFixture(setUp = docs, settings: Partial<TableSe
     /** Runs a worker, until no row waits if nothing stops it before. */
     async work(
       embedding: EmbeddingProvider = numbered(),
-      { stopping = signal, user }: { stopping?: AbortSignal; user?: string } = {},
+      { stopping = signal, user, through = {} }: {
+        stopping?: AbortSignal;
+        user?: string;
+        through?: Partial<DatabaseOptions>;
+      } = {},
     ) {
-      const login = databaseOptions(admin.url, user === undefined ? {} : { user });
+      const login = databaseOptions(admin.url, { ...through, ...(user !== undefined && { user }) });
       await embedQueue({
         column: await look(),
         embedding,
         connect: (signal) => connect(login, { signal, logger: silentLogger }),
-        listens: true,
+        listens: login.pooler === "none",
         untilEmpty: true,
         stopping,
         logger: silentLogger,
