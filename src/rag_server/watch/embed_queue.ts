@@ -55,33 +55,27 @@ export async function embedQueue(options: EmbedQueueOptions): Promise<void> {
   let connection = await options.connect(stopping);
   let [rows, pauseMs, done] = [mostRows, pauses.shortestMs, 0];
 
-  async function listen(): Promise<void> {
-    if (connection.client.listenerCount("notification") > 0) return;
-    if (options.listens) await connection.client.query(`LISTEN ${channel}`);
-    connection.client.on("notification", () => wake());
-  }
-
-  async function untilWoken(): Promise<void> {
-    const woken = Promise.withResolvers<void>();
-    wake = woken.resolve;
-    if (!stopping.aborted) await settlesWithin(untilEmpty ? endPollMs : pollMs, woken.promise);
-  }
-
   try {
     while (!stopping.aborted) {
+      // what comes during a batch is not to be waited for
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
       try {
         const session = createSqlSession(
           connection,
           work.signal,
           `embed table ${nameInMessage(column.table)}`,
         );
-        await listen();
+        if (connection.client.listenerCount("notification") === 0) {
+          if (options.listens) await session.query(`LISTEN ${channel}`);
+          connection.client.on("notification", () => wake());
+        }
         const taken = await embedBatch({ session, column, embedding, rows, signal: work.signal, logger });
         options.onProgress?.(done += taken);
         [rows, pauseMs] = [Math.min(rows * 2, mostRows), pauses.shortestMs];
         if (taken > 0) continue;
         if (untilEmpty && await countWaiting(session, column) === 0) return;
-        await untilWoken();
+        if (!stopping.aborted) await settlesWithin(untilEmpty ? endPollMs : pollMs, woken.promise);
       } catch (error) {
         if (work.signal.aborted || !mayPass(error)) throw error;
         const detail = error instanceof ProviderError ? error.detail : undefined;

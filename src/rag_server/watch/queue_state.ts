@@ -1,3 +1,4 @@
+import { withDeadline } from "../../core/async/deadline.ts";
 import { createSingleFlight } from "../../core/async/single_flight.ts";
 import type { Database } from "../../postgres/database.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
@@ -15,6 +16,7 @@ export interface QueueState {
   readonly setAside: number;
 }
 
+const longestLookMs = 5_000;
 /** What is told to who asks for the metrics may be as old. */
 const freshMs = 10_000;
 
@@ -28,8 +30,7 @@ export function createQueueReader(
   let last: QueueState | undefined;
   let readAt = -Infinity;
 
-  async function look(): Promise<QueueState | undefined> {
-    const { signal } = new AbortController();
+  async function look(signal: AbortSignal): Promise<QueueState | undefined> {
     const read: Read = (...sql) => readRows(database, signal, ...sql);
     const columns = await readEmbeddedColumns(read);
     if (columns.length === 0) return undefined;
@@ -50,7 +51,7 @@ export function createQueueReader(
   return {
     /** Undefined where the pipeline has no queue, or the database does not tell. */
     async read(): Promise<QueueState | undefined> {
-      last = await flight.share(look).catch(() => undefined);
+      last = await flight.share(() => withDeadline(longestLookMs, undefined, look)).catch(() => undefined);
       readAt = now();
       return last;
     },
