@@ -28,18 +28,18 @@ testWithPgvectorServer(
       startRagServer({ pipelines: [handbookPipeline("handbook", parts, { reembed, ...changes })] }, {
         files,
       });
-    await using early = await start();
-    const { path } = early.folder;
+    await using first = await start();
+    const { path } = first.folder;
     const flags = ["-config", join(path, "config.yaml"), "-reembed", "handbook"];
     const run = (...more: string[]) => runProgram([...flags, ...more]);
     /** The best document's id, and which vendor embedded the question. */
-    const ask = async ({ client }: typeof early) => {
+    const ask = async ({ client }: typeof first) => {
       const before = [openai, ollama].map(({ requests }) => requests.length);
       const { sources } = await client.ask("handbook", parking);
       const asked = [openai, ollama].findIndex(({ requests }, at) => requests.length > (before[at] ?? 0));
       return [sources?.[0]?.id, ["old", "new"][asked]];
     };
-    assert.deepEqual(await ask(early), ["5", "old"]);
+    assert.deepEqual(await ask(first), ["5", "old"]);
 
     await t.step("-reembed that was killed is gone on with", async () => {
       ollama.fail("stall before the headers");
@@ -59,8 +59,28 @@ testWithPgvectorServer(
       assert.match(stdout, /^handbook has its vectors of ollama\/n in column next$/m);
       assert.match(stdout, /openai\/e:\n[^]*vector +1\.0000[^]*ollama\/n:\n[^]*vector +1\.0000/);
       assert.deepEqual(await database.query("SELECT count(*) FROM pages WHERE next IS NULL"), [["0"]]);
-      assert.deepEqual(await ask(early), ["5", "old"]);
+      assert.deepEqual(await ask(first), ["5", "old"]);
     });
+
+    await t.step("-watch-pipeline embeds what is written meanwhile, for both models", async () => {
+      const operate = ["-config", join(path, "config.yaml")];
+      const { stdout } = await runProgram([...operate, "-setup-watch", "handbook"]);
+      await database.query(stdout.replace("\\set ON_ERROR_STOP on\n", ""));
+      const worker = command([...operate, "-watch-pipeline", "handbook"], { stdout: "null", stderr: "null" })
+        .spawn();
+      await database.query("INSERT INTO pages (id, content) VALUES (9, 'Safety first.')");
+      const vector = topicVector("safety");
+      await waitUntil("both vectors are there", async () => {
+        const [row] = await database.query("SELECT embedding, next FROM pages WHERE id = 9");
+        return JSON.stringify(row) === JSON.stringify([`[${vector}]`, `[${vector.toReversed()}]`]);
+      });
+      worker.kill("SIGTERM");
+      assert.equal((await worker.status).code, 0);
+    });
+
+    // what it reads of the tables is good for a minute
+    await using early = await start();
+    assert.deepEqual(await ask(early), ["5", "old"]);
 
     await t.step("a server that has heard of the switch and one that has not are both right", async () => {
       assert.match((await run("-switch-to", "new")).stdout, /searched by ollama\/n, within a minute/);
@@ -76,6 +96,12 @@ testWithPgvectorServer(
 
     await t.step("a server whose column goes embeds the question anew", async () => {
       assert.deepEqual(await ask(early), ["5", "old"]);
+      await assert.rejects(
+        database.query("ALTER TABLE pages DROP COLUMN embedding"),
+        /other objects depend on it/,
+      );
+      const { stdout } = await runProgram([...flags.slice(0, 2), "-setup-watch", "handbook"]);
+      await database.query(stdout.split("-- To take it away again:\n")[1]?.replaceAll("-- ", "") ?? "");
       await database.query("ALTER TABLE pages DROP COLUMN embedding");
       assert.equal((await ask(early))[0], "5");
       assert.deepEqual(await ask(early), ["5", "new"]);
