@@ -59,6 +59,7 @@ ${table(ingestRows())}
 | \`stage\` of \`postern_stage_seconds\` | \`identity\` (who is calling), \`guard\` (checking a statement; a remembered result does not count), \`queue\` (waiting for a connection; in the RAG server without a \`database\`, waiting to be let in), \`postgresql\` (with the connection), \`provider\` (waiting for one), \`reply\` (writing it) |
 | \`stage\` of \`postern_query_stage_seconds\` | \`embedding\`, \`search\`, \`rerank\`, \`answer\` |
 | \`state\` of connections | \`opening\`, \`idle\`, \`in_use\`, \`closing\`, \`stuck\` |
+| \`state\` of rows to embed | \`waiting\`, \`set_aside\` |
 | \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
 | \`host\` | \`HOST:PORT\` of \`hosts[]\` |
 | \`role\` | \`primary\`, \`standby\`, \`unreachable\`, whose lag is infinite |
@@ -74,6 +75,8 @@ ${table(ingestRows())}
 | \`version\`, \`deno\`, \`v8\` | versions of Postern and of what it was built from |
 | \`kind\` of tokens | \`prompt\`, \`completion\`, \`cache_creation\`, \`cache_read\` |
 | \`process\` | none for one process; of several \`1\` and on, and \`parent\` |
+| \`of\` | \`configuration\`, \`tokens\`, \`users\`; \`server tokens\` and \`server users\` where the RAG server has files of its own |
+| \`generation\` | 12 hex digits, alike where the content is; \`none\` without a file |
 | \`kind\` of memory | \`used\`, \`total\`, \`external\` |
 
 \`outcome\` is:

@@ -114,6 +114,9 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
     }
     case "ingest":
     case "index-pipeline":
+    case "setup-watch":
+    case "watch-pipeline":
+    case "reembed":
     case "drop-index":
     case "evaluate":
     case "doctor": {

@@ -81,6 +81,24 @@ const groups = [
         "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
         "PIPELINE",
       ),
+      operation(
+        "setup-watch",
+        "Print the SQL of the triggers that have new and changed rows of the pipeline's tables embedded; Postern runs none " +
+          "of it",
+        "PIPELINE",
+      ),
+      operation(
+        "watch-pipeline",
+        "Embed new and changed rows of the pipeline's tables, until it is stopped",
+        "PIPELINE",
+      ),
+      option("retry-failed", "Let -watch-pipeline put rows that were set aside back, and do no more"),
+      operation(
+        "reembed",
+        "Make vectors of the pipeline's new model beside the old; a run that was stopped continues",
+        "PIPELINE",
+      ),
+      option("switch-to", "Have -reembed switch questions to the new model, or back to the old", "new|old"),
       operation("drop-index", "Remove the pipeline's keyword indexes", "PIPELINE"),
       operation(
         "doctor",
@@ -237,9 +255,11 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "dry-run": ["ingest"],
   "confirm-removal": ["ingest"],
   "overwrite": ["init"],
-  "queries": ["evaluate"],
-  "qrels": ["evaluate"],
+  "retry-failed": ["watch-pipeline"],
+  "switch-to": ["reembed"],
+  "queries": ["evaluate", "reembed"],
+  "qrels": ["evaluate", "reembed"],
   "answers": ["evaluate"],
-  "claims": ["doctor", "evaluate"],
+  "claims": ["doctor", "evaluate", "reembed"],
   "check-token": ["doctor"],
 };

@@ -65,6 +65,7 @@ export function parseFlags(args: readonly string[]) {
       source: option("source"),
       queriesFile: option("queries"),
       qrelsFile: option("qrels"),
+      switchTo: checkSide(option("switch-to")),
       /** A JSON object. */
       claims: checkClaims(option("claims")),
       /** File with a token for `-doctor`; `-` for standard input. */
@@ -73,6 +74,7 @@ export function parseFlags(args: readonly string[]) {
     isDryRun: isOn("dry-run"),
     /** Whether `-evaluate` judges answers too. */
     judgesAnswers: isOn("answers"),
+    isRetry: isOn("retry-failed"),
     isRemovalConfirmed: isOn("confirm-removal"),
     /** Whether `-init` may replace files. */
     isOverwriteAllowed: isOn("overwrite"),
@@ -81,7 +83,15 @@ export function parseFlags(args: readonly string[]) {
   };
 }
 
-const pipelineOperations = ["ingest", "index-pipeline", "drop-index", "evaluate"] as const;
+const pipelineOperations = [
+  "ingest",
+  "index-pipeline",
+  "setup-watch",
+  "watch-pipeline",
+  "reembed",
+  "drop-index",
+  "evaluate",
+] as const;
 
 const takesPaths = ["ingest", "verify-audit"] as const;
 
@@ -176,8 +186,10 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
   }
-  for (const name of operation === "evaluate" ? ["queries", "qrels"] : []) {
-    if (!given.has(name)) throw new UsageError(`-evaluate needs -${name} FILE`);
+  const files = ["queries", "qrels"];
+  const needsFiles = operation === "evaluate" || operation === "reembed" && files.some(isOn);
+  for (const name of needsFiles ? files : []) {
+    if (!given.has(name)) throw new UsageError(`-${operation} needs -${name} FILE`);
   }
   for (const name of Object.keys(requiredFlags).filter(isOn)) {
     const missing = missingFor(name, isOn);
@@ -204,6 +216,11 @@ function collectSettings(given: ReadonlyMap<string, GivenFlag>): ReadonlyMap<str
     if (value !== undefined) settings.set(flag.setting, { text: value, flag: `-${flag.flag}` });
   }
   return settings;
+}
+
+function checkSide(text: string | undefined): "new" | "old" | undefined {
+  if (text === undefined || text === "new" || text === "old") return text;
+  throw new UsageError(`-switch-to expects new or old; got ${quote(text)}`);
 }
 
 function checkExpiry(text: string | undefined): string | undefined {

@@ -70,6 +70,11 @@ export interface PipelineConfig extends RowSecurity {
   readonly sources?: readonly { readonly name: string; readonly path: string }[];
   readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
+  /** The model that is to take its place, and the column of its vectors in each table. */
+  readonly reembed?: {
+    readonly embedding_llm: ProviderSettings<EmbeddingKind>;
+    readonly vector_column: string;
+  };
   /** The one to ask, then those that take its place where it fails. */
   readonly rag_llm: readonly CompletionSettings[];
   readonly rerank?: ProviderSettings<RerankKind> & { readonly top_k?: number };
@@ -97,6 +102,12 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
   const settings = <Kind extends string>(provider: ParsedProvider<Kind>) =>
     providerSettings(provider, pipeline, config);
   const embedding = settings<EmbeddingKind>(layered(pipeline.embedding_llm, defaults.embedding_llm));
+  const reembed = pipeline.reembed && {
+    vector_column: pipeline.reembed.vector_column,
+    embedding_llm: settings<EmbeddingKind>(
+      layered(pipeline.reembed.embedding_llm, layered(pipeline.embedding_llm, defaults.embedding_llm)),
+    ),
+  };
   return {
     name: pipeline.name,
     description: pipeline.description ?? "",
@@ -117,6 +128,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       })),
     }),
     embedding_llm: embedding,
+    ...defined({ reembed }),
     rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
     ...(rerank.provider === undefined
       ? {}

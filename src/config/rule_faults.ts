@@ -258,6 +258,7 @@ function checkPipelines(tree: ValueMap, report: Report): void {
     if (Number(overlap) > Number(most) / 2) {
       report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
     }
+    checkReembed(tree, pipeline, [...path, "reembed"], report);
   }
 }
 
@@ -275,6 +276,27 @@ function checkProvider(tree: ValueMap, pipeline: ValueMap, path: SettingPath, re
   const fallback = valueAt(settings, ["fallback"]);
   for (const [index, entry] of listOf(fallback).entries()) {
     checkModel(entry, [...path, "fallback", index], report);
+  }
+}
+
+/** A column has vectors of one model: that of the new one is another in each table. */
+function checkReembed(tree: ValueMap, pipeline: ValueMap, path: SettingPath, report: Report): void {
+  const reembed = pipeline["reembed"];
+  if (!isMap(reembed)) return;
+  const [base, own, next] = [
+    valueAt(tree, ["defaults", "embedding_llm"]),
+    pipeline["embedding_llm"],
+    reembed["embedding_llm"],
+  ].map((value) => isMap(value) ? value as { provider?: string; model?: string } : {});
+  const used = layered(own, base);
+  const wanted = layered(next, used);
+  checkModel(wanted, [...path, "embedding_llm"], report);
+  if (wanted.provider === used.provider && wanted.model === used.model) {
+    report([...path, "embedding_llm"], "is the pipeline's own model: expected another provider or model");
+  }
+  const taken = listOf(pipeline["tables"]).map((table) => valueAt(table, ["vector_column"]));
+  if (taken.includes(reembed["vector_column"])) {
+    report([...path, "vector_column"], "is a table's own vector_column: expected a new one");
   }
 }
 

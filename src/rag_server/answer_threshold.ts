@@ -54,32 +54,40 @@ const learnMs = 5_000;
  */
 export function createAnswerThreshold({ least, embedding, now, logger }: {
   readonly least: number | "learned";
-  readonly embedding: EmbeddingProvider;
+  /** The model that questions are searched with now. */
+  readonly embedding: () => EmbeddingProvider;
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;
   readonly logger: Logger;
 }) {
-  const leastShared = enoughWords[embedding.name.startsWith("local/hashed") ? "letters" : "meaning"];
-  let learned = { value: 0, until: -Infinity };
+  let learned = { value: 0, model: "", until: -Infinity };
   const flight = createSingleFlight<number>();
 
   async function learn(retriever: Retriever): Promise<number> {
+    const { name: model } = embedding();
     try {
       const value = await withDeadline(learnMs, undefined, async (signal) => {
-        const { vectors } = await embedding.embed({ texts: foreignQuestions, purpose: "query", signal });
+        const embedded = new Map<EmbeddingProvider, Promise<readonly Float32Array[]>>();
+        const embedAll = async (model: EmbeddingProvider) =>
+          (await model.embed({ texts: foreignQuestions, purpose: "query", signal })).vectors;
         const nearest: number[] = [];
-        for (const [at, vector] of vectors.entries()) {
-          const asked = { question: foreignQuestions[at] ?? "", limit: 1, hybrid: false, minSimilarity: -1 };
-          const [found] = await retriever.retrieve({ ...asked, embedding: vector, signal });
+        for (const [at, question] of foreignQuestions.entries()) {
+          const vectorBy = async (model = embedding()) => {
+            const vectors = embedded.get(model) ?? embedAll(model);
+            embedded.set(model, vectors);
+            return (await vectors)[at] ?? new Float32Array();
+          };
+          const asked = { question, limit: 1, hybrid: false, minSimilarity: -1 };
+          const [found] = await retriever.retrieve({ ...asked, embedding: vectorBy, signal });
           if (found?.similarity !== undefined) nearest.push(found.similarity);
         }
         const middle = median(nearest);
         return middle + deviations * toStandard * median(nearest.map((one) => Math.abs(one - middle)));
       });
-      learned = { value, until: now() + maxAgeMs };
+      learned = { value, model, until: now() + maxAgeMs };
     } catch (error) {
       logger.warn("Cannot learn how near documents must be to answer: a model is asked", { error });
-      learned = { value: 0, until: now() + retryMs };
+      learned = { value: 0, model, until: now() + retryMs };
     }
     return learned.value;
   }
@@ -92,8 +100,10 @@ export function createAnswerThreshold({ least, embedding, now, logger }: {
     if (least === 0 || similarities.length === 0) return true;
     const nearest = Math.max(...similarities);
     if (least !== "learned") return nearest >= least;
+    const { name } = embedding();
+    const leastShared = enoughWords[name.startsWith("local/hashed") ? "letters" : "meaning"];
     if (hasHistory || hasWords(question, documents, leastShared)) return true;
-    if (now() < learned.until) return nearest >= learned.value;
+    if (name === learned.model && now() < learned.until) return nearest >= learned.value;
     return nearest >= await untilAborted(flight.share(() => learn(retriever)), signal);
   };
 }

@@ -23,6 +23,7 @@ import type { PipelineQuery } from "./query.ts";
 import { createSearchQuestions } from "./search_question.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
+import type { QueueState } from "./watch/queue_state.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 
@@ -117,6 +118,8 @@ export interface PipelineHealth {
   readonly embedding: Reachability;
   readonly completion: Reachability;
   readonly database: Reachability;
+  /** Optional: none where its tables have no queue of rows to embed. */
+  readonly queue?: QueueState | undefined;
 }
 
 export interface PipelineUsage {
@@ -134,6 +137,8 @@ interface PipelineOptions {
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
   readonly database: Pick<Database, "ping" | "rightsKey" | "checkCaller">;
+  /** How far its vectors are behind. Optional; omit where no queue is looked at. */
+  readonly queue?: () => Promise<QueueState | undefined>;
   /** Whether callers might read rows of others, so that it does not serve; never where absent. */
   readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
@@ -178,11 +183,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
     const { topN = options.topN, signal, span, onUsage, filter, minSimilarity, disableHybrid } = query;
-    let embedded: Promise<Float32Array> | undefined;
+    const embedded = new Map<EmbeddingProvider, Promise<Float32Array>>();
     let embeddingMs = 0;
-    const embed = async () => {
+    const embed = async (model: EmbeddingProvider) => {
       const startedAt = performance.now();
-      const { vectors: [vector], usage } = await embedding.embed({
+      const { vectors: [vector], usage } = await model.embed({
         texts: [question],
         purpose: "query",
         span,
@@ -198,7 +203,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const searchedAt = performance.now();
     const found = await retriever.retrieve({
       question,
-      embedding: () => embedded ??= embed(),
+      embedding(model = embedding) {
+        const vector = embedded.get(model) ?? embed(model);
+        embedded.set(model, vector);
+        return vector;
+      },
       limit: searchLimit(topN, rerank !== undefined),
       hybrid: !disableHybrid,
       span,
@@ -318,15 +327,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {
-      const [ofEmbedding, ofCompletion, ofDatabase] = await Promise.all([
+      const [ofEmbedding, ofCompletion, ofDatabase, queue] = await Promise.all([
         reachabilityOf(embedding, phraseOf),
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
+        options.queue?.(),
       ]);
       const database = ofDatabase.reachable && options.isUnproven?.()
         ? { reachable: true, error: rowSecurityUnproven }
         : ofDatabase;
-      return { name, embedding: ofEmbedding, completion: ofCompletion, database };
+      return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...defined({ queue }) };
     },
   };
 }

@@ -63,11 +63,15 @@ Deno.test("the flags are these", () => {
     "rag",
     "rag-listen",
     "rag-port",
+    "reembed",
     "remove-token",
+    "retry-failed",
     "revoke-client",
     "setup-role",
     "setup-state",
+    "setup-watch",
     "source",
+    "switch-to",
     "tls",
     "token-database",
     "token-expiry",
@@ -79,6 +83,7 @@ Deno.test("the flags are these", () => {
     "username",
     "verify-audit",
     "version",
+    "watch-pipeline",
   ]);
 });
 
@@ -155,6 +160,7 @@ Deno.test("parseFlags() of nothing serves over standard input and output", () =>
     isDryRun: false,
     judgesAnswers: false,
     isRemovalConfirmed: false,
+    isRetry: false,
     isOverwriteAllowed: false,
   });
 });
@@ -189,6 +195,7 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     isDryRun: false,
     judgesAnswers: false,
     isRemovalConfirmed: false,
+    isRetry: false,
     isOverwriteAllowed: false,
     configPath: "a.yaml",
     tokenNote: "CI",
@@ -219,6 +226,11 @@ Deno.test("parseFlags() reads operations on pipelines, and the paths that -inges
     ["evaluate", "docs", "q.jsonl", "q.tsv"],
   );
   assert.equal(parseFlags(["-index-pipeline=docs"]).pipeline, "docs");
+  for (const operation of ["setup-watch", "watch-pipeline", "reembed"]) {
+    assert.equal(parseFlags([`-${operation}`, "docs"]).pipeline, "docs");
+  }
+  assert.equal(parseFlags(["-reembed", "docs", "-switch-to", "old"]).switchTo, "old");
+  assert.equal(parseFlags(["-watch-pipeline", "docs", "-retry-failed"]).isRetry, true);
   assert.deepEqual(settingsOf("-db-password", "-secret", "-db-name=-http"), {
     "databases[0].password": "-secret",
     "databases[0].database": "-http",
@@ -249,7 +261,11 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
       'unexpected argument "folder": every option is a flag such as -http',
     ],
     [["-evaluate", "docs", "-queries", "q"], "-evaluate needs -qrels FILE"],
-    [["-qrels", "q"], "-qrels needs -evaluate"],
+    [["-reembed", "docs", "-qrels", "q"], "-reembed needs -queries FILE"],
+    [["-reembed", "docs", "-switch-to", "next"], '-switch-to expects new or old; got "next"'],
+    [["-switch-to", "old"], "-switch-to needs -reembed"],
+    [["-reembed", "docs", "-retry-failed"], "-retry-failed needs -watch-pipeline"],
+    [["-qrels", "q"], "-qrels needs -evaluate or -reembed"],
     [["-answers"], "-answers needs -evaluate"],
     [["-two\nlines"], 'unknown flag "-two\\nlines": -help lists all flags'],
     [["-addr"], "-addr needs a value: -addr ADDRESS"],
@@ -281,7 +297,7 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-http=false", "-key", "k"], "-key needs -tls and -http"],
     [["-token-note", "x"], "-token-note needs -add-token"],
     [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
-    [["-claims", "{}"], "-claims needs -doctor or -evaluate"],
+    [["-claims", "{}"], "-claims needs -doctor or -evaluate or -reembed"],
     [["-doctor", "-claims", "[7]"], `-claims expects a JSON object such as '{"tenant":"acme"}'`],
     [
       ["-json"],

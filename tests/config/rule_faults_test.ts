@@ -112,3 +112,28 @@ Deno.test("max_replica_lag needs several hosts and prefer-standby, which is a pi
     );
   }
 });
+
+Deno.test("a new model of embeddings is another one, in a column of its own", async () => {
+  const faultsOf = async (reembed: string) => {
+    const pipeline =
+      "{ name: h, database: { database: d }, tables: [{ table: t, text_column: a, vector_column: b }], " +
+      `embedding_llm: { model: m }, rag_llm: { provider: local }, reembed: ${reembed} }`;
+    const text = `defaults: { embedding_llm: { provider: ollama } }\npipelines: [${pipeline}]\n`;
+    const error = await loadConfig(optionsFor(text)).catch((error) => error);
+    return error.faults?.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`);
+  };
+  assert.deepEqual(await faultsOf("{ embedding_llm: { model: m }, vector_column: b }"), [
+    "pipelines[0].reembed.embedding_llm is the pipeline's own model: expected another provider or model",
+    "pipelines[0].reembed.vector_column is a table's own vector_column: expected a new one",
+  ]);
+  assert.deepEqual(await faultsOf("{ embedding_llm: { provider: openai }, vector_column: c }"), [
+    "pipelines[0].reembed.embedding_llm.model is required for openai",
+  ]);
+  const { config } = await loadConfig(optionsFor(
+    "pipelines: [{ name: h, database: { database: d }, tables: [{ table: t, text_column: a, vector_column: b }], " +
+      "embedding_llm: { provider: ollama, model: m, base_url: 'http://a' }, rag_llm: { provider: local }, " +
+      "reembed: { embedding_llm: { model: n }, vector_column: c } }]",
+  ));
+  const { provider, model, base_url } = config.pipelines[0]?.reembed?.embedding_llm ?? {};
+  assert.deepEqual([provider, model, base_url], ["ollama", "n", "http://a"]);
+});

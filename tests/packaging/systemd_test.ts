@@ -33,6 +33,19 @@ for (const instance of ["http", "rag"]) {
   });
 }
 
+Deno.test("the example of a worker runs one over the unit", async () => {
+  const example = await artefact("systemd/watch.conf");
+  const [line = ""] = [...example.matchAll(/^ExecStart=(\S.*)$/gm)].map(([, value = ""]) => value);
+  const [program, ...args] = line.split(" ");
+  assert.equal(program, "/usr/bin/postern");
+  const flags = parseFlags(args);
+  assert.deepEqual([flags.operation, flags.pipeline, flags.configPath], [
+    "watch-pipeline",
+    "handbook",
+    "/etc/postern/config.yaml",
+  ]);
+});
+
 Deno.test("the package's configuration keeps both servers on loopback, and takes its example", async () => {
   assert.deepEqual(await warningsOf(["-http", "-rag"], config), []);
   const withExample = config.replaceAll(/^#(?=databases| {2}|audit)/gm, "");

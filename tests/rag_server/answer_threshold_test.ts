@@ -21,10 +21,11 @@ function createFixture(
   const retriever: Retriever = {
     documents: noDocuments,
     checkFilter: () => assert.fail("no filter"),
-    retrieve(request) {
+    async retrieve(request) {
+      if (typeof request.embedding === "function") await request.embedding();
       asked.push(request);
       const similarity = nearest[asked.length % nearest.length] ?? 0;
-      return Promise.resolve([{ table: "docs", content: "x", score: 1, similarity }]);
+      return [{ table: "docs", content: "x", score: 1, similarity }];
     },
   };
   const embedding: EmbeddingProvider = {
@@ -39,7 +40,7 @@ function createFixture(
   };
   const threshold = createAnswerThreshold({
     least,
-    embedding,
+    embedding: () => embedding,
     now: () => clock,
     logger: createLogger({
       level: "warn",

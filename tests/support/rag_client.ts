@@ -26,6 +26,11 @@ export interface RagPipeline {
   readonly completion?: Readonly<Record<string, unknown>>;
   readonly rerank?: Readonly<Record<string, unknown>>;
   readonly database?: Readonly<Record<string, unknown>>;
+  readonly embedding_queue?: {
+    readonly waiting: number;
+    readonly oldest_seconds: number;
+    readonly set_aside: number;
+  };
 }
 
 export interface RagReply {

@@ -126,7 +126,7 @@ export type PipelineProviders = Awaited<ReturnType<typeof openPipelineProviders>
 
 /** @param ledger counts tokens, and outlives a reload */
 export async function openPipelineProviders(
-  config: Pick<PipelineConfig, "name" | "embedding_llm" | "rag_llm" | "rerank">,
+  config: Pick<PipelineConfig, "name" | "embedding_llm" | "rag_llm" | "rerank" | "reembed">,
   { vendors, ledger, ...options }: OpenOptions & {
     readonly vendors: Config["vendors"];
     readonly ledger: UsageLedger;
@@ -142,6 +142,10 @@ export async function openPipelineProviders(
     rerank: settings.rerank && ledger.counter(`${name}/rerank`),
   };
   const embedding = createEmbeddingProvider(await optionsOf(settings.embedding, usage.embedding.add));
+  const reembed = config.reembed && settings.reembed && {
+    embedding: createEmbeddingProvider(await optionsOf(settings.reembed, usage.embedding.add)),
+    vectorColumn: config.reembed.vector_column,
+  };
   const opened = await completions(settings.completions, usage.completion.add);
   const models = opened.completions.filter((_, at) => settings.completions[at]?.kind !== "local");
   const rerank = settings.rerank &&
@@ -149,6 +153,8 @@ export async function openPipelineProviders(
   const stack = opening.move();
   return {
     embedding,
+    /** Optional: none where the configuration names no model in place of that. */
+    reembed,
     ...opened,
     completion: requireText(opened.completion, options.logger),
     /** Those of `completion` that follow instructions; undefined where none does. */
@@ -158,6 +164,7 @@ export async function openPipelineProviders(
     /** Named by the configuration. */
     keyFiles: keyFilesOf([
       settings.embedding,
+      ...(settings.reembed === undefined ? [] : [settings.reembed]),
       ...settings.completions,
       ...(settings.rerank === undefined ? [] : [settings.rerank]),
     ]),

@@ -80,11 +80,16 @@ export function embeddingProvider(
 
 /** Those of a pipeline. */
 export function pipelineProviders(
-  { embedding_llm, rag_llm, rerank }: Pick<PipelineConfig, "embedding_llm" | "rag_llm" | "rerank">,
+  { embedding_llm, rag_llm, rerank, reembed }: Pick<
+    PipelineConfig,
+    "embedding_llm" | "rag_llm" | "rerank" | "reembed"
+  >,
   vendors: Vendors,
 ) {
   // those that take no other one's place get the keys of their kinds wherever they are
-  const primaries = [embedding_llm, ...rag_llm.slice(0, 1), ...(rerank === undefined ? [] : [rerank])];
+  const primaries = [embedding_llm, reembed?.embedding_llm, rag_llm[0], rerank].filter((each) =>
+    each !== undefined
+  );
   const settingOf = (settings: ProviderSettings<ProviderKind>): ProviderSetting => {
     const { provider: kind, model, base_url } = settings;
     return {
@@ -104,6 +109,7 @@ export function pipelineProviders(
   };
   return {
     embedding: settingOf(embedding_llm),
+    reembed: reembed && settingOf(reembed.embedding_llm),
     completions: rag_llm.map((settings) => ({
       ...settingOf(settings),
       maxTokens: settings.max_tokens &&

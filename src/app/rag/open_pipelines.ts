@@ -7,6 +7,7 @@ import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
+import { readRows } from "../../postgres/read/read_trusted.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
 import { createAnswerThreshold } from "../../rag_server/answer_threshold.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
@@ -16,6 +17,9 @@ import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/
 import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions } from "../open_databases.ts";
+import type { Read } from "../../rag_server/watch/embedded_columns.ts";
+import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
+import { chooseModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
@@ -70,6 +74,7 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
     opening.use(opened.providers);
     list.push(opened);
   }
+  if (options.metrics !== undefined) opening.use(watchQueues(options.metrics, list));
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -109,6 +114,10 @@ async function openPipeline(
     ...defined({ minSimilarity: min_similarity }),
   };
   const now = () => performance.now();
+  const { reembed: next } = providers;
+  const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
+  let served = providers.embedding;
+  const queue = createQueueReader(database, tables.map(({ table }) => table));
   const proof = isReadAsCallers(databaseOptions)
     ? createRowSecurityProof({
       pipeline: config.name,
@@ -127,8 +136,12 @@ async function openPipeline(
       async open(signal) {
         // first: another fault of the tables is no reason to go on with those that were proved before
         await proof?.prove(signal);
-        const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
-        const retriever = createRetriever({ database, tables: opened, search, logger });
+        const model = await choose((...sql) => readRows(database, signal, ...sql));
+        const opened = await Promise.all(
+          model.tables.map((table) => openSearchedTable(database, table, signal)),
+        );
+        served = model.embedding;
+        const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
         return proof?.guarding(retriever) ?? retriever;
       },
       now,
@@ -136,7 +149,8 @@ async function openPipeline(
     }),
     database,
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
-    embedding: providers.embedding,
+    queue: queue.read,
+    embedding: { ...providers.embedding, ping: (signal) => served.ping(signal) },
     completion: providers.completion,
     rewriting: config.search.rewrite_follow_ups ? providers.model : undefined,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
@@ -149,13 +163,35 @@ async function openPipeline(
     isNearEnough: createAnswerThreshold({
       // what one caller may see is no measure for others
       least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
-      embedding: providers.embedding,
+      embedding: () => served,
       now,
       logger,
     }),
     logger,
   });
-  return { ...pipeline, config, databaseOptions, database, tables, search, providers };
+  return { ...pipeline, config, databaseOptions, database, tables, search, providers, choose, queue };
+}
+
+/** Has the metrics tell how far pipelines' vectors are behind, until it is disposed of. */
+function watchQueues(metrics: ServerMetrics, pipelines: readonly OpenPipeline[]): Disposable {
+  const watched = new DisposableStack();
+  const states = () =>
+    pipelines.flatMap(({ name, queue }) => {
+      const state = queue.recent();
+      return state === undefined ? [] : [{ name, ...state }];
+    });
+  watched.defer(metrics.embeddingRows.collect(() =>
+    states().flatMap(({ name, waiting, setAside }) => [
+      { labels: [name, "waiting"], value: waiting },
+      { labels: [name, "set_aside"], value: setAside },
+    ])
+  ));
+  watched.defer(
+    metrics.embeddingOldest.collect(() =>
+      states().map(({ name, oldestSeconds }) => ({ labels: [name], value: oldestSeconds }))
+    ),
+  );
+  return watched;
 }
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {

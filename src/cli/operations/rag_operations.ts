@@ -17,6 +17,12 @@ import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { chunkSizes } from "../../rag_server/ingest/chunk_sizes.ts";
 import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
+import { reembedPipeline } from "./reembed_operation.ts";
+import { setUpWatch, watchPipeline } from "./watch_operation.ts";
+import type { Read } from "../../rag_server/watch/embedded_columns.ts";
+import { createSqlSession } from "../../postgres/sql_session.ts";
+import { readRows } from "../../postgres/read/read_trusted.ts";
+import type { ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -67,7 +73,7 @@ async function openPipeline(context: Context): Promise<void> {
   const role = defined({ user: valueOf("user"), password: valueOf("password") });
   await using named = await openOperatorPipeline(flags.pipeline ?? "", { config, role, logger });
   try {
-    await usePipeline(named, context);
+    await usePipeline(named, context, role.user);
   } catch (error) {
     // only reads, as the pipeline's own role
     if (flags.operation === "evaluate") throw withClaimsHint(error);
@@ -77,8 +83,11 @@ async function openPipeline(context: Context): Promise<void> {
 
 async function usePipeline(
   named: OperatorPipeline,
-  { flags, config, print, logger, progress, signal }: Context,
+  context: Context,
+  role: string | undefined,
 ): Promise<void> {
+  const { flags, config, print, logger, progress, signal } = context;
+  const read: Read = (...sql) => readRows(named.pipeline.database, signal, ...sql);
   switch (flags.operation) {
     case "index-pipeline":
       return await indexPipeline({ named, progress, print, signal });
@@ -89,6 +98,9 @@ async function usePipeline(
       const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
       try {
+        const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
+        const { fault } = await named.pipeline.choose(session.query);
+        if (fault !== undefined) throw fault;
         return await ingestOperation({
           pipeline: own.name,
           connection,
@@ -111,38 +123,61 @@ async function usePipeline(
         await connection.close();
       }
     }
-    case "evaluate": {
-      const { config: { top_n }, database, tables, search, providers } = named.pipeline;
-      const settings = {
-        queriesFile: flags.queriesFile ?? "",
-        qrelsFile: flags.qrelsFile ?? "",
-        json: flags.json,
+    case "setup-watch":
+      return await setUpWatch({ named, role, print, logger, signal });
+    case "watch-pipeline":
+      return await watchPipeline({ named, role, isRetry: flags.isRetry, print, logger, signal });
+    case "reembed": {
+      const { tables, providers: { embedding, reembed } } = named.pipeline;
+      const { switchTo } = flags;
+      const both = async () => {
+        print(`\n${embedding.name}:`);
+        await evaluateModel({ tables, embedding }, named, context);
+        if (reembed === undefined) return;
+        print(`\n${reembed.embedding.name}:`);
+        const { vectorColumn } = reembed;
+        const next = tables.map((table) => ({ ...table, vectorColumn }));
+        await evaluateModel({ tables: next, embedding: reembed.embedding }, named, context);
       };
-      const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
-      const onProgress = (done: number, total: number) =>
-        progress.update({ phase: "questions", done, total });
-      const judgeAnswers = (input: EvaluationInput) =>
-        evaluateAnswers({ ...input, pipeline: named.pipeline, ...defined({ caller }), onProgress, signal })
-          .finally(
-            progress.end,
-          );
-      return await evaluateRetrieval(settings, async (input) => ({
-        ...await evaluatePipeline({
-          ...input,
-          database,
-          tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
-          search,
-          limit: searchLimit(top_n, providers.rerank !== undefined),
-          embedding: providers.embedding,
-          caller,
-          onProgress,
-          signal,
-          logger,
-        }).finally(progress.end),
-        ...(flags.judgesAnswers && { answers: await judgeAnswers(input) }),
-      }), print);
+      const evaluate = flags.queriesFile === undefined ? undefined : both;
+      return await reembedPipeline({ named, switchTo, evaluate, progress, print, logger, signal });
     }
+    case "evaluate":
+      return await evaluateModel(await named.pipeline.choose(read), named, context);
   }
+}
+
+/** Measures what a pipeline finds by one of its models. */
+async function evaluateModel(
+  { tables, embedding }: Pick<ServedModel, "tables" | "embedding">,
+  { pipeline }: OperatorPipeline,
+  { flags, print, logger, progress, signal }: Context,
+): Promise<void> {
+  const settings = {
+    queriesFile: flags.queriesFile ?? "",
+    qrelsFile: flags.qrelsFile ?? "",
+    json: flags.json,
+  };
+  const { config: { top_n }, database, search, providers } = pipeline;
+  const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
+  const onProgress = (done: number, total: number) => progress.update({ phase: "questions", done, total });
+  const judgeAnswers = (input: EvaluationInput) =>
+    evaluateAnswers({ ...input, pipeline, ...defined({ caller }), onProgress, signal }).finally(progress.end);
+  return await evaluateRetrieval(settings, async (input) => ({
+    ...await evaluatePipeline({
+      ...input,
+      database,
+      tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
+      search,
+      limit: searchLimit(top_n, providers.rerank !== undefined),
+      embedding,
+      caller,
+      onProgress,
+      signal,
+      logger,
+    }).finally(progress.end),
+    ...(flags.judgesAnswers && { answers: await judgeAnswers(input) }),
+  }), print);
 }
 
 async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {

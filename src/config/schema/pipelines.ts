@@ -147,6 +147,10 @@ const pipeline = section({
   ),
   chunks: chunks.optional(),
   embedding_llm: embeddingProvider.optional(),
+  reembed: section({
+    embedding_llm: embeddingProvider.describe("What it leaves out is as in the pipeline's embedding_llm"),
+    vector_column: text().describe("Column of its vectors in each table; -reembed makes it"),
+  }).optional().describe("A new model of embeddings, beside the one that serves: see -reembed"),
   rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),
   llm_headers: headerMap().optional().describe("HTTP headers sent to the pipeline's providers"),

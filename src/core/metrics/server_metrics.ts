@@ -190,6 +190,18 @@ export function createServerMetrics() {
       "Time that questions spent in each stage of their answer.",
       ["pipeline", "stage"],
     ),
+    embeddingRows: createGauges(
+      "postern_embedding_rows",
+      "Rows of watched tables that wait for an embedding, or are set aside since the provider refused them.",
+      ["pipeline", "state"],
+      { ofSeveral: "largest" },
+    ),
+    embeddingOldest: createGauges(
+      "postern_embedding_oldest_seconds",
+      "For how long the oldest row has waited for an embedding.",
+      ["pipeline"],
+      { ofSeveral: "largest" },
+    ),
     loopDelay: createHistograms(
       "postern_event_loop_delay_seconds",
       "How late the event loop was, looked at several times a second.",

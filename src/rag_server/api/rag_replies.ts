@@ -142,6 +142,13 @@ const pipelinesHealth = z.array(
     embedding: reachability,
     completion: reachability,
     database: reachability,
+    embedding_queue: z.object({
+      waiting: z.int().min(0).openapi({ description: "Rows that wait for an embedding" }),
+      oldest_seconds: z.number().min(0).openapi({
+        description: "For how long the oldest of them has waited",
+      }),
+      set_aside: z.int().min(0).openapi({ description: "Rows that the provider refused" }),
+    }).optional().openapi({ description: "Left out where the pipeline's tables are not watched" }),
   }).openapi("PipelineHealth"),
 );
 

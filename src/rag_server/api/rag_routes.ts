@@ -290,7 +290,17 @@ async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<He
   const isHealthy = health.every(({ embedding, completion, database }) =>
     [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
   );
-  return { status: isHealthy ? "healthy" : "degraded", pipelines: [...health] };
+  const pipelinesHealth = health.map(({ queue, ...health }) => ({
+    ...health,
+    ...(queue !== undefined && {
+      embedding_queue: {
+        waiting: queue.waiting,
+        oldest_seconds: Math.round(queue.oldestSeconds),
+        set_aside: queue.setAside,
+      },
+    }),
+  }));
+  return { status: isHealthy ? "healthy" : "degraded", pipelines: pipelinesHealth };
 }
 
 /** By whether the database of each pipeline can be reached. One that has not answered in time is as one that cannot be. */

@@ -3,6 +3,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { readerFor } from "../../core/principal.ts";
 import type { Span } from "../../core/tracing.ts";
+import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import { type StatementError, withoutQuotes } from "../../postgres/read/statement_error.ts";
@@ -45,8 +46,11 @@ export interface RetrieveRequest extends SearchCaller {
   /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   readonly question: string;
-  /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
-  readonly embedding: Float32Array | (() => Promise<Float32Array>);
+  /**
+   * The question's, or how to get it, by a model of the retriever's choice, where a search turns out to need it, which may
+   * be asked for more than once.
+   */
+  readonly embedding: Float32Array | ((model?: EmbeddingProvider) => Promise<Float32Array>);
   /** Documents at most; 1 or more. */
   readonly limit: number;
   readonly filter?: Filter;

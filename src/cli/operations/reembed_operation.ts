@@ -1,0 +1,89 @@
+import { AppError } from "../../core/app_error.ts";
+import { createSqlSession, lockingTransaction } from "../../postgres/sql_session.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { buildVectorIndex } from "../../rag_server/search/build_vector_index.ts";
+import { readTable } from "../../rag_server/search/document_table.ts";
+import { isOfCallers } from "../../rag_server/search/searched_table.ts";
+import { switchColumns } from "../../rag_server/watch/embedded_columns.ts";
+import { watchSql } from "../../rag_server/watch/watch_sql.ts";
+import type { OperatorPipeline } from "../../app/rag/operator_pipelines.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Print } from "../output.ts";
+import type { Progress } from "../progress_bar.ts";
+import { columnsOf, embedQueues } from "./watch_operation.ts";
+
+interface ReembedOperation {
+  readonly named: OperatorPipeline;
+  /** Optional: none where questions go on to be searched as they are. */
+  readonly switchTo: "new" | "old" | undefined;
+  /** Compares both models, where questions are given. */
+  readonly evaluate: (() => Promise<void>) | undefined;
+  readonly progress: Progress;
+  readonly print: Print;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes the columns, queues and indexes of a pipeline's next model, where they are not there, and embeds what has no vector
+ * of it; then switches questions to it, if that is asked for. A run that was stopped is gone on with.
+ *
+ * @throws {AppError} `invalid` without `reembed` in the configuration; as `columnsOf`, `embedQueues` and `buildVectorIndex`
+ */
+export async function reembedPipeline(operation: ReembedOperation): Promise<void> {
+  const { named, switchTo, progress, print, logger, signal } = operation;
+  const { config: { name }, database, databaseOptions, tables, providers: { reembed } } = named.pipeline;
+  if (reembed === undefined) {
+    throw new AppError("invalid", `Cannot re-embed pipeline "${name}": it names no model in reembed`);
+  }
+  const { embedding, vectorColumn } = reembed;
+  const connection = await named.connect(signal);
+  const session = createSqlSession(connection, signal, `re-embed pipeline "${name}"`);
+  try {
+    const columns = await columnsOf(named, reembed, session.query, signal);
+    const switchAll = (isCurrent: boolean) =>
+      switchColumns(session, columns.map(({ column }) => column), isCurrent);
+    if (switchTo === "old") {
+      await switchAll(false);
+      return print(`${name} is searched by its own model again, within a minute`);
+    }
+    const { vectors: [sample] } = await embedding.embed({ texts: ["length"], purpose: "document", signal });
+    for (const { column } of columns) {
+      const { before, locking, after } = watchSql(column, { reader: databaseOptions.user });
+      const type = `${column.schema}.vector(${sample?.length})`;
+      const add = `ALTER TABLE ${column.relation} ADD COLUMN IF NOT EXISTS ${
+        quoteIdentifier(vectorColumn)
+      } ${type}`;
+      for (const statement of before) await session.query(statement);
+      await lockingTransaction(session, signal, async () => {
+        for (const statement of [add, ...locking]) await session.query(statement);
+      });
+      for (const statement of after) await session.query(statement);
+    }
+    // once more, as the columns have lengths now
+    await embedQueues(await columnsOf(named, reembed, session.query, signal), {
+      connect: named.connect,
+      listens: databaseOptions.pooler === "none",
+      untilEmpty: true,
+      onProgress: (done) => progress.update({ phase: "rows", done, total: done }),
+      stopping: signal,
+      logger,
+    });
+    signal.throwIfAborted();
+    for (const settings of tables) {
+      const table = await readTable(database, { ...settings, vectorColumn }, signal);
+      if (isOfCallers(database, table)) continue;
+      const dimensions = sample?.length ?? 0;
+      await buildVectorIndex({ connection, table, dimensions, signal, onProgress: progress.update });
+      progress.end();
+    }
+    print(`${name} has its vectors of ${embedding.name} in column ${vectorColumn}`);
+    await operation.evaluate?.();
+    if (switchTo === undefined) return;
+    await switchAll(true);
+    print(`${name} is searched by ${embedding.name}, within a minute; -switch-to old leads back`);
+  } finally {
+    progress.end();
+    await connection.close();
+  }
+}

@@ -1,0 +1,125 @@
+import { AppError } from "../../core/app_error.ts";
+import { settlesWithin, sleep, startTimer } from "../../core/async/deadline.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { EmbeddingProvider } from "../../llm/provider.ts";
+import { ProviderError } from "../../llm/provider_error.ts";
+import type { Connection } from "../../postgres/connection.ts";
+import { createSqlSession, type SqlSession, sqlStateOf } from "../../postgres/sql_session.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
+import { embedBatch } from "./embed_batch.ts";
+import type { WatchedColumn } from "./embedded_columns.ts";
+import { channel, queueTable } from "./watch_sql.ts";
+
+interface EmbedQueueOptions {
+  readonly column: WatchedColumn;
+  readonly embedding: EmbeddingProvider;
+  /** Opens a connection that may write. */
+  readonly connect: (signal: AbortSignal) => Promise<Connection>;
+  /** Whether the server can tell of new rows: not through a pooler. */
+  readonly listens: boolean;
+  /** Whether to end once no row waits. */
+  readonly untilEmpty: boolean;
+  /** Told after each batch how many rows are done. */
+  readonly onProgress?: (done: number) => void;
+  /** Ends it after the batch under way. */
+  readonly stopping: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** Where no notice comes, or none can; shorter where somebody waits for the end. */
+const [pollMs, endPollMs] = [5_000, 1_000];
+const mostRows = 100;
+/** Between two tries where the provider or the database fails. */
+const pauses = { shortestMs: 1_000, longestMs: 60_000 };
+/** How long a batch under way may take once the worker is to stop: service managers wait for 30 seconds. */
+const stopMs = 20_000;
+
+/**
+ * Gives the rows in a column's queue the vectors of their texts, until it is stopped. Any number of workers share a queue.
+ * Where the provider or the database fails it goes on trying, with fewer rows at once.
+ *
+ * @throws {AppError} what another try does not mend: `invalid` for vectors that the column does not take, `upstream` for what
+ * the database refuses; of the first connection all
+ */
+export async function embedQueue(options: EmbedQueueOptions): Promise<void> {
+  const { column, embedding, untilEmpty, stopping } = options;
+  const logger = options.logger.with({ table: column.table, column: column.vectorColumn });
+  const work = new AbortController();
+  let lift = () => {};
+  let wake = () => {};
+  const stop = () => {
+    lift = startTimer(stopMs, () => work.abort(stopping.reason));
+    wake();
+  };
+  stopping.addEventListener("abort", stop, { once: true });
+  let connection = await options.connect(stopping);
+  let [rows, pauseMs, done] = [mostRows, pauses.shortestMs, 0];
+
+  try {
+    while (!stopping.aborted) {
+      // what comes during a batch is not to be waited for
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
+      try {
+        const session = createSqlSession(
+          connection,
+          work.signal,
+          `embed table ${nameInMessage(column.table)}`,
+        );
+        if (connection.client.listenerCount("notification") === 0) {
+          if (options.listens) await session.query(`LISTEN ${channel}`);
+          connection.client.on("notification", () => wake());
+        }
+        const taken = await embedBatch({ session, column, embedding, rows, signal: work.signal, logger });
+        options.onProgress?.(done += taken);
+        [rows, pauseMs] = [Math.min(rows * 2, mostRows), pauses.shortestMs];
+        if (taken > 0) continue;
+        if (untilEmpty && await countWaiting(session, column) === 0) return;
+        if (!stopping.aborted) await settlesWithin(untilEmpty ? endPollMs : pollMs, woken.promise);
+      } catch (error) {
+        if (work.signal.aborted || !mayPass(error)) throw error;
+        const detail = error instanceof ProviderError ? error.detail : undefined;
+        logger.warn("Rows wait for their embeddings", { error, detail, retryMs: pauseMs });
+        // so that a text that the provider fails at is tried alone in the end
+        rows = Math.max(1, Math.floor(rows / 2));
+        await sleep(pauseMs, stopping).catch(() => {});
+        pauseMs = Math.min(pauseMs * 2, pauses.longestMs);
+        if (!connection.isReady()) {
+          await connection.close();
+          connection = await options.connect(stopping).catch(() => connection);
+        }
+      }
+    }
+  } finally {
+    lift();
+    stopping.removeEventListener("abort", stop);
+    await connection.close();
+  }
+}
+
+/** Rows that wait, without those that are set aside. */
+async function countWaiting(session: SqlSession, { name }: WatchedColumn): Promise<number> {
+  const [row] = await session.query(
+    `SELECT count(*) FROM ${queueTable} WHERE name = $1 AND reason IS NULL`,
+    [name],
+  );
+  return Number(row?.[0]);
+}
+
+/** Whether it lies in the provider, the network or other transactions. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof ProviderError) return true;
+  return error instanceof AppError &&
+    (error.code === "unavailable" || /^(40|53|55|57)/.test(String(sqlStateOf(error))));
+}
+
+/** Puts rows that were set aside back into the queue. @returns how many */
+export async function retryFailed(session: SqlSession, columns: readonly WatchedColumn[]): Promise<number> {
+  const rows = await session.query(
+    `UPDATE ${queueTable} SET reason = NULL, attempts = 0, since = clock_timestamp(), not_before = clock_timestamp()
+      WHERE reason IS NOT NULL AND name = ANY (string_to_array($1, ' ')) RETURNING key`,
+    [columns.map(({ name }) => name).join(" ")],
+  );
+  await session.query(`NOTIFY ${channel}`);
+  return rows.length;
+}

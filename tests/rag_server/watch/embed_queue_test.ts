@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { ProviderError } from "../../../src/llm/provider_error.ts";
+import { pg } from "../../../src/postgres/connection.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
+import { createLimitedRole } from "../../support/limited_role.ts";
+import { startPgBouncer } from "../../support/network/pgbouncer.ts";
+import { testWithPrograms } from "../../support/programs.ts";
+import { waitUntil } from "../../support/wait_until.ts";
+import { createWatchFixture, docs, numbered } from "./watch_fixture.ts";
+
+/** So many rows, each with a text of another length. */
+const insert = (rows: number) =>
+  `INSERT INTO docs (body) SELECT repeat('x', n) FROM generate_series(1, ${rows}) n`;
+
+const refusal = (detail: string) => new ProviderError("invalid_request", detail);
+
+testWithPgvectorServer("two workers share a queue, and embed nothing twice", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(450));
+  const met = Promise.withResolvers<void>();
+  let requests = 0;
+  // neither goes on before both work
+  const together = numbered(async () => {
+    if (++requests === 2) met.resolve();
+    await met.promise;
+  });
+  await Promise.all([fixture.work(together), fixture.work(together)]);
+  assert.equal(new Set(together.texts).size, 450);
+  assert.equal(together.texts.length, 450);
+  assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
+});
+
+testWithPgvectorServer(
+  "a row that changes while it is embedded gets the vector of its new text",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(3));
+    const seen: unknown[][] = [];
+    const embedding = numbered(async (texts) => {
+      if (!texts.includes("xx")) return;
+      await fixture.query("UPDATE docs SET body = 'another' WHERE id = 2; DELETE FROM docs WHERE id = 3");
+      // the claim holds although the row has changed
+      void waitUntil(
+        "the old text's vector is not written",
+        async () => (await fixture.waiting()).length <= 1,
+      )
+        .then(async () => seen.push(...await fixture.query("SELECT embedding FROM docs WHERE id = 2")));
+    });
+    await fixture.work(embedding);
+    assert.deepEqual(await fixture.query("SELECT id, embedding FROM docs ORDER BY id"), [["1", "[1,1]"], [
+      "2",
+      "[7,1]",
+    ]]);
+    assert.deepEqual(seen, [[null]]);
+    assert.deepEqual(await fixture.waiting(), []);
+  },
+);
+
+testWithPgvectorServer("rows that another worker is claiming are not waited for", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(150));
+  const other = new pg.Client({ connectionString: fixture.admin.url });
+  await other.connect();
+  try {
+    await other.query("BEGIN; SELECT FROM postern.embedding_queue ORDER BY not_before LIMIT 100 FOR UPDATE");
+    const working = fixture.work();
+    await waitUntil("the others are done", async () => (await fixture.waiting()).length === 100);
+    await other.query("ROLLBACK");
+    await working;
+    assert.deepEqual(await fixture.stale(), []);
+  } finally {
+    await other.end();
+  }
+});
+
+testWithPrograms(["pgbouncer"], "a worker works through a pooler", async () => {
+  await using fixture = await createWatchFixture();
+  await using pooler = await startPgBouncer(fixture.admin.url);
+  await fixture.setUp();
+  await fixture.query(insert(250));
+  const through = { hosts: [pooler.host], pooler: "transaction" as const };
+  await Promise.all([fixture.work(numbered(), { through }), fixture.work(numbered(), { through })]);
+  assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
+}, testWithPgvectorServer);
+
+testWithPgvectorServer(
+  "a row that another transaction is changing is not waited for, nor given the old vector",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(2));
+    const writer = new pg.Client({ connectionString: fixture.admin.url });
+    await writer.connect();
+    try {
+      const embedding = numbered(async (texts) => {
+        if (texts.length < 2) return;
+        await writer.query("BEGIN");
+        await writer.query("UPDATE docs SET note = 'seen' WHERE id = 1");
+      });
+      const working = fixture.work(embedding);
+      await waitUntil("the other row is done", async () => (await fixture.waiting()).join() === "1");
+      await writer.query("UPDATE docs SET body = 'later' WHERE id = 1");
+      await writer.query("COMMIT");
+      await working;
+      assert.deepEqual(await fixture.stale(), []);
+    } finally {
+      await writer.end();
+    }
+  },
+);
+
+testWithPgvectorServer(
+  "an id that is deleted and given again meanwhile gets the vector of its new row",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(1));
+    let isFirst = true;
+    await fixture.work(numbered(async () => {
+      if (isFirst) await fixture.query("DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'second')");
+      isFirst = false;
+    }));
+    assert.deepEqual(await fixture.stale(), []);
+  },
+);
+
+testWithPgvectorServer(
+  "a text that the provider refuses is set aside with the reason; the others go on",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(20));
+    await fixture.query("UPDATE docs SET body = 'poison', embedding = '[9,9]' WHERE id IN (4, 11)");
+    const embedding = numbered((texts) => {
+      if (texts.includes("poison")) throw refusal("too long");
+    });
+    await fixture.work(embedding);
+    assert.deepEqual(
+      await fixture.query("SELECT key, reason FROM postern.embedding_queue ORDER BY key"),
+      ["11", "4"].map((key) => [key, "the provider rejected the request as invalid: too long"]),
+    );
+    // without the vector of the text before
+    assert.deepEqual(await fixture.stale(), ["4", "11"]);
+    assert.deepEqual(await fixture.query("SELECT count(*) FROM docs WHERE embedding IS NULL"), [["2"]]);
+    await fixture.query("UPDATE docs SET body = 'fine' WHERE id = 4");
+    await fixture.work(embedding);
+    assert.deepEqual(await fixture.stale(), ["11"]);
+  },
+);
+
+testWithPgvectorServer("where the provider refuses every text, no row is set aside", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(3));
+  let isWrong = true;
+  const embedding = numbered(() => {
+    if (isWrong) throw refusal("there is no such model");
+  });
+  const working = fixture.work(embedding);
+  await waitUntil("it was tried", () => Promise.resolve(embedding.texts.includes("text")));
+  assert.deepEqual(await fixture.waiting(), ["1", "2", "3"]);
+  isWrong = false;
+  await working;
+  assert.deepEqual(await fixture.stale(), []);
+});
+
+testWithPgvectorServer(
+  "a text that the provider fails at for good is set aside once it failed alone",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(2));
+    await fixture.query("DELETE FROM docs WHERE id = 1; UPDATE postern.embedding_queue SET attempts = 5");
+    await fixture.work(numbered((texts) => {
+      if (texts.includes("xx")) throw new ProviderError("provider", "500");
+    }));
+    assert.deepEqual(await fixture.query("SELECT key, reason FROM postern.embedding_queue"), [
+      ["2", "the provider returned an error: 500"],
+    ]);
+    assert.deepEqual(await fixture.stale(), ["2"]);
+  },
+);
+
+testWithPgvectorServer("a vector that the table refuses is set aside with PostgreSQL's reason", async () => {
+  await using fixture = await createWatchFixture(
+    `${docs}; ALTER TABLE docs ADD CONSTRAINT short CHECK (embedding IS NULL OR length(body) < 5)`,
+  );
+  await fixture.setUp();
+  await fixture.query(insert(6));
+  await fixture.work();
+  const rows = await fixture.query(
+    "SELECT key, reason ~ 'check constraint' FROM postern.embedding_queue ORDER BY key",
+  );
+  assert.deepEqual(rows, [["5", "t"], ["6", "t"]]);
+  assert.deepEqual(await fixture.stale(), ["5", "6"]);
+});
+
+testWithPgvectorServer(
+  "a text with nothing in it loses its vector, and the provider is not asked",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query("INSERT INTO docs (body, embedding) VALUES ('a', '[1,1]'), ('b', '[1,1]')");
+    await fixture.query("UPDATE docs SET body = CASE id WHEN 1 THEN '  ' END");
+    const embedding = numbered();
+    await fixture.work(embedding);
+    assert.deepEqual(embedding.texts, []);
+    assert.deepEqual(await fixture.query("SELECT embedding FROM docs"), [[null], [null]]);
+    assert.deepEqual(await fixture.waiting(), []);
+  },
+);
+
+testWithPgvectorServer("vectors of another length end the worker and set nothing aside", async () => {
+  await using fixture = await createWatchFixture(docs.replace("vector(2)", "vector(3)"));
+  await fixture.setUp();
+  await fixture.query(insert(2));
+  await assert.rejects(fixture.work(), {
+    code: "invalid",
+    message:
+      'Cannot embed table "docs": its column "embedding" takes 3 dimensions, but the vectors of test/numbered ' +
+      "have 2",
+  });
+  assert.deepEqual(await fixture.waiting(), ["1", "2"]);
+});
+
+testWithPgvectorServer("a role that row-level security holds embeds nothing, and loses no row", async () => {
+  await using fixture = await createWatchFixture(
+    `${docs}; ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY few ON docs USING (id = 1)`,
+  );
+  await using worker = await createLimitedRole(fixture.admin, 5);
+  await fixture.setUp({}, { reader: "postgres", worker: worker.name });
+  await fixture.query(insert(3));
+  await assert.rejects(fixture.work(numbered(), { user: worker.name }), /row-level security policy/);
+  assert.deepEqual(await fixture.waiting(), ["1", "2", "3"]);
+  await fixture.query(`DROP POLICY few ON docs; ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
+    UPDATE postern.embedding_queue SET not_before = now()`);
+  await fixture.work(numbered(), { user: worker.name });
+  assert.deepEqual(await fixture.stale(), []);
+});
+
+testWithPgvectorServer("a worker that is stopped ends after its batch", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(150));
+  const stop = new AbortController();
+  await fixture.work(numbered(() => stop.abort()), { stopping: stop.signal });
+  assert.equal((await fixture.waiting()).length, 50);
+  assert.equal((await fixture.stale()).length, 50);
+});
+
+testWithPgvectorServer("a worker goes on where its connection was lost", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(2));
+  let isFirst = true;
+  await fixture.work(numbered(async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    await fixture.query(
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+      UPDATE postern.embedding_queue SET not_before = now()`,
+    );
+  }));
+  assert.deepEqual(await fixture.stale(), []);
+});
+
+testWithPgvectorServer("the first row that comes is told of, so that a worker need not ask", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  const listener = new pg.Client({ connectionString: fixture.admin.url });
+  const told: (string | undefined)[] = [];
+  listener.on("notification", ({ channel }) => told.push(channel));
+  await listener.connect();
+  try {
+    await listener.query("LISTEN postern_embedding");
+    await fixture.query(insert(3));
+    await fixture.query(insert(2));
+    await waitUntil("it is told", async () => {
+      await listener.query("SELECT");
+      return told.length > 0;
+    });
+    assert.deepEqual(told, ["postern_embedding"]);
+  } finally {
+    await listener.end();
+  }
+});
