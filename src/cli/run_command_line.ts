@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Output } from "./output.ts";
+import type { Operation } from "./flags.ts";
 import { parseFlags, UsageError } from "./parse_flags.ts";
 
 interface Program {
@@ -27,6 +28,9 @@ export async function runCommandLine(
   }
 }
 
+/** Those that may load ONNX Runtime's library. */
+const opensModels: ReadonlySet<Operation> = new Set(["run", "ingest", "evaluate", "doctor", "check-config"]);
+
 /**
  * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
  * Resolves with the exit code where an operation has one of its own.
@@ -40,6 +44,7 @@ async function perform(
   const { print } = output;
   // a server may need it to start others like it, see `giveUpPermissions`
   if (flags.operation !== "run") await Deno.permissions.revoke({ name: "run" });
+  if (!opensModels.has(flags.operation)) await Deno.permissions.revoke({ name: "ffi" });
   switch (flags.operation) {
     case "help": {
       const { helpText } = await import("./help.ts");
