@@ -65,6 +65,11 @@ async function perform(
       const files = [flags.auditFile ?? "", ...flags.paths];
       return await verifyAuditFiles({ files, json: flags.json }, print);
     }
+    case "pull": {
+      const { pull } = await import("./operations/pull_operation.ts");
+      const { pullUrl: url = "", sha256 = "", into: folder = "" } = flags;
+      return await pull({ url, sha256, folder }, print);
+    }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");
       return await probe(flags.probeUrl ?? "");
