@@ -139,6 +139,11 @@ export async function openPipelineProviders(
   await using opening = new AsyncDisposableStack();
   const { name } = config;
   const settings = pipelineProviders(config, vendors);
+  if (settings.embedding.kind === "local") {
+    options.logger.info(
+      "Embeddings of the kind local are for demonstrations and tests: they know letters, not meaning",
+    );
+  }
   const { optionsOf, completions } = opener("rag_server", name, options, opening);
   const usage = {
     embedding: ledger.counter(`${name}/embedding`),

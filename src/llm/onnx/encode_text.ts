@@ -21,11 +21,11 @@ export function createTextEncoding(
   const tokenizer = createTokenizer(json, tokenizerConfig, tokenizerFile);
   const [bare = 0] = tokenizer.encode("a", { add_special_tokens: false }).ids;
   // special tokens that end an input: they stay where it is cut
-  const ending = tokenizer.encode("a").ids.toReversed().indexOf(bare);
+  const suffixLength = tokenizer.encode("a").ids.toReversed().indexOf(bare);
   const cut = (values: readonly number[]) =>
     values.length <= maxTokens
       ? values
-      : [...values.slice(0, maxTokens - ending), ...values.slice(values.length - ending)];
+      : [...values.slice(0, maxTokens - suffixLength), ...values.slice(values.length - suffixLength)];
 
   // RoBERTa has no types, and a tokenizer may number them all the same
   const hasTypes = valueAt(json, ["post_processor", "type"]) !== "RobertaProcessing";
