@@ -19,26 +19,31 @@ export interface Output {
   readonly dims: readonly number[];
 }
 
-/** With ONNX Runtime's library of the system, which runs on this thread and on others of its own. */
-export function openNativeSession(folder: string, modelFile: string, threads: number): InferenceSession {
-  const module: { exports: NativeBinding } = { exports: {} as NativeBinding };
+/**
+ * Loads ONNX Runtime's library of the system, which runs on this thread and on others of its own.
+ * @returns what opens a model
+ * @throws {Error} where it is not for this system, or may not be loaded
+ */
+export function loadLibrary(folder: string) {
+  const module: { exports: Partial<NativeBinding> } = { exports: {} };
   process.dlopen(module, join(folder, "onnxruntime_binding.node"));
-  const { exports: binding } = module;
+  const { initOrtOnce, InferenceSession: Session } = module.exports;
+  if (initOrtOnce === undefined || Session === undefined) throw new TypeError("it is no ONNX Runtime");
   // 3: errors alone are logged
-  binding.initOrtOnce(3, NativeTensor, false);
-  const session = new binding.InferenceSession();
-  session.loadModel(modelFile, { intraOpNumThreads: threads });
-  const namesOf = (metadata: readonly { readonly name: string }[]) => metadata.map(({ name }) => name);
-  return {
-    inputs: namesOf(session.inputMetadata),
-    outputs: namesOf(session.outputMetadata),
-    run(inputs, shape, output) {
-      const tensors = Object.entries(inputs).map(([name, data]) =>
-        [name, new NativeTensor("int64", data, shape)] as const
-      );
-      const results = session.run(Object.fromEntries(tensors), { [output]: null }, {});
-      return Promise.resolve(outputOf(results[output]));
-    },
+  initOrtOnce(3, NativeTensor, false);
+  // deno-lint-ignore require-await
+  return async (modelFile: string, intraOpNumThreads: number): Promise<InferenceSession> => {
+    const session = new Session();
+    session.loadModel(modelFile, { intraOpNumThreads });
+    return {
+      inputs: session.inputMetadata.map(({ name }) => name),
+      outputs: session.outputMetadata.map(({ name }) => name),
+      // deno-lint-ignore require-await
+      async run(inputs, shape, output) {
+        const feeds = tensorsOf(inputs, (data) => new NativeTensor("int64", data, shape));
+        return outputOf(session.run(feeds, { [output]: null }, {})[output]);
+      },
+    };
   };
 }
 
@@ -48,12 +53,14 @@ interface NativeBinding {
     loadModel(path: string, options: { readonly intraOpNumThreads: number }): void;
     readonly inputMetadata: readonly { readonly name: string }[];
     readonly outputMetadata: readonly { readonly name: string }[];
-    run(
-      feeds: Readonly<Record<string, NativeTensor>>,
-      fetches: Readonly<Record<string, null>>,
-      options: Readonly<Record<string, never>>,
-    ): Readonly<Record<string, NativeTensor>>;
+    run(feeds: Tensors<NativeTensor>, fetches: Tensors<null>, options: object): Tensors<NativeTensor>;
   };
+}
+
+type Tensors<T> = Readonly<Record<string, T>>;
+
+function tensorsOf<T>(inputs: Tensors<BigInt64Array>, tensorOf: (data: BigInt64Array) => T): Tensors<T> {
+  return Object.fromEntries(Object.entries(inputs).map(([name, data]) => [name, tensorOf(data)]));
 }
 
 /** What the library reads and makes. */
@@ -78,10 +85,8 @@ export async function openWasmSession(
     inputs: session.inputNames,
     outputs: session.outputNames,
     async run(inputs, shape, output) {
-      const tensors = Object.entries(inputs).map(([name, data]) =>
-        [name, new Tensor("int64", data, shape)] as const
-      );
-      return outputOf((await session.run(Object.fromEntries(tensors), [output]))[output]);
+      const feeds = tensorsOf(inputs, (data) => new Tensor("int64", data, shape));
+      return outputOf((await session.run(feeds, [output]))[output]);
     },
   };
 }

@@ -64,39 +64,46 @@ export function createOnnxModels(
 type LoadedModel = Awaited<ReturnType<typeof loadModel>>;
 
 async function loadModel(settings: ModelSettings, libraryPath: string | undefined, logger: Logger) {
-  const folder = await findNativeLibrary(libraryPath);
-  const start = async () => {
-    const { state } = await Deno.permissions.query({ name: "ffi" });
-    const thread = folder === undefined || state !== "granted"
-      ? `ONNX Runtime's library ${folder === undefined ? "is not there" : "can be loaded at a start alone"}`
-      : await startThread({ settings, native: { folder, threads: threads() } });
-    if (typeof thread !== "string") return thread;
-    logger.warn(`${thread}. ${libraryAdvice}`, { model: settings.path });
-    const inWasm = await startThread({ settings, wasm: await readWasm() });
-    if (typeof inWasm !== "string") return inWasm;
-    throw new AppError("unavailable", inWasm);
-  };
+  const thread = await startThread(settings, await findNativeLibrary(libraryPath), logger);
   const gate = createGate({ places: 1, maxWaiting, maxWaitMs: Infinity });
-  let thread = await start();
   return {
     async run(request: ModelRequest, caller: string, signal: AbortSignal) {
       const leave = await gate.enter(caller, signal).catch((error) => {
         if (!(error instanceof AppError)) throw error;
         throw new ProviderError("rate_limit", `more than ${maxWaiting} requests wait for the model`);
       });
-      const replied = (async () => {
-        if (thread.isBroken()) thread = await start();
-        return await thread.ask(request);
-      })().finally(leave);
-      const reply = await untilAborted(replied, signal);
+      const reply = await untilAborted(thread.ask(request).finally(leave), signal);
       if (reply.kind === "rows") return reply;
-      throw new ProviderError("provider", reply.kind === "ready" ? "the model gave no rows" : reply.message);
+      throw new ProviderError("provider", reply.kind === "failed" ? reply.message : "the model gave no rows");
     },
     [Symbol.dispose]() {
       gate[Symbol.dispose]();
       thread.close();
     },
   };
+}
+
+/** @throws {AppError} `invalid` where the model cannot be used */
+async function startThread(settings: ModelSettings, library: string | undefined, logger: Logger) {
+  const { state } = await Deno.permissions.query({ name: "ffi" });
+  let why = library === undefined ? "is not there" : "can be loaded at a start alone";
+  if (library !== undefined && state === "granted") {
+    const native = { folder: library, threads: threads() };
+    const { reply, ...thread } = await openThread({ settings, native }, { ffi: [library] });
+    if (reply.kind !== "failed") return thread;
+    thread.close();
+    if (!reply.isOfLibrary) throw unusable(settings, reply.message);
+    why = `in ${library} cannot be loaded: ${reply.message}`;
+  }
+  logger.warn(`ONNX Runtime's library ${why}. ${libraryAdvice}`, { model: settings.path });
+  const { reply, ...thread } = await openThread({ settings, wasm: await readWasm() }, {});
+  if (reply.kind !== "failed") return thread;
+  thread.close();
+  throw unusable(settings, reply.message);
+}
+
+function unusable({ path }: ModelSettings, reason: string): AppError {
+  return new AppError("invalid", `Cannot use the model ${path}: ${reason}`);
 }
 
 /** As many as use the processor well without the library's threads standing in the server's way. */
@@ -112,20 +119,11 @@ async function readWasm(): Promise<Uint8Array<ArrayBuffer>> {
     : await packed.read(name);
 }
 
-/**
- * @returns why the library cannot be used, where it cannot
- * @throws {AppError} `invalid` where the model cannot
- */
-async function startThread(start: ModelStart) {
-  const { settings: { path }, native } = start;
+/** A thread, and what it replied to its start. */
+async function openThread(start: ModelStart, { ffi = [] }: { readonly ffi?: string[] }) {
   const worker = new Worker(import.meta.resolve("./onnx_worker.ts"), {
     type: "module",
-    deno: {
-      permissions: {
-        read: [modelFolderOf(path), ...(native === undefined ? [] : [native.folder])],
-        ...(native === undefined ? {} : { ffi: [native.folder] }),
-      },
-    },
+    deno: { permissions: { read: [modelFolderOf(start.settings.path), ...ffi], ffi } },
   });
   const { port1: port, port2: workerPort } = new MessageChannel();
   let pending = Promise.withResolvers<ModelReply>();
@@ -133,30 +131,22 @@ async function startThread(start: ModelStart) {
   port.onmessage = ({ data }: MessageEvent<ModelReply>) => pending.resolve(data);
   worker.onerror = (event) => {
     event.preventDefault();
-    broken = { kind: "failed", message: `the model's thread ended: ${event.message}` };
+    broken = { kind: "failed", message: `the model's thread ended: ${event.message}`, isOfLibrary: false };
     pending.resolve(broken);
   };
-  const close = () => {
-    port.close();
-    worker.terminate();
-  };
   worker.postMessage(start, [workerPort]);
-  const reply = await pending.promise;
-  if (reply.kind !== "ready") {
-    close();
-    const message = "message" in reply ? reply.message : "its thread does not start";
-    if (reply.kind === "refused" && reply.part === "library") {
-      return `ONNX Runtime's library in ${native?.folder} cannot be loaded: ${message}`;
-    }
-    throw new AppError("invalid", `Cannot use the model ${path}: ${message}`);
-  }
   return {
-    isBroken: () => broken !== undefined,
+    reply: await pending.promise,
+    /** One request at a time. */
     ask(request: ModelRequest): Promise<ModelReply> {
       pending = Promise.withResolvers();
-      port.postMessage(request);
+      if (broken !== undefined) pending.resolve(broken);
+      else port.postMessage(request);
       return pending.promise;
     },
-    close,
+    close(): void {
+      port.close();
+      worker.terminate();
+    },
   };
 }

@@ -1,11 +1,7 @@
 /** A worker that runs one model; `onnx_models.ts` is its other side. One request at a time. */
 import { createTextEncoding, type EncodedText, type TextEncoding } from "./encode_text.ts";
-import {
-  type InferenceSession,
-  openNativeSession,
-  openWasmSession,
-  type Output,
-} from "./inference_session.ts";
+import { type InferenceSession, loadLibrary, openWasmSession, type Output } from "./inference_session.ts";
+import type { Pooling } from "./pooling_kinds.ts";
 import { type ModelFolder, type ModelSettings, readModelFolder } from "./read_model_folder.ts";
 
 /** The first message, with the port for the others. */
@@ -20,85 +16,64 @@ export type ModelRequest =
   | { readonly kind: "embed"; readonly texts: readonly string[]; readonly purpose: "query" | "document" }
   | { readonly kind: "score"; readonly query: string; readonly texts: readonly string[] };
 
-/** `ready` and `refused` answer the start, the others a request; `rows` has as many as there were texts. */
+/** `ready` answers the start, `rows` a request: as many as there were texts. */
 export type ModelReply =
   | { readonly kind: "ready" }
-  /** `library`: the system's library cannot be used, and WebAssembly may do. */
-  | { readonly kind: "refused"; readonly part: "library" | "model"; readonly message: string }
   | { readonly kind: "rows"; readonly rows: readonly Float32Array[]; readonly tokens: number }
-  | { readonly kind: "failed"; readonly message: string };
+  /** `isOfLibrary`: the system's library cannot be used, and WebAssembly may do. */
+  | { readonly kind: "failed"; readonly message: string; readonly isOfLibrary: boolean };
 
-/** Tokens of a run, padding included; a text that is longer runs alone. */
+/** Tokens of a run, padding included: with more, each text runs by itself. */
 const tokensPerRun = 2048;
 
-/** Reads what the rows of a run's output are: vectors, or scores of one number. */
-type ReadRows = (output: Output, batch: readonly EncodedText[]) => Float32Array[];
+/** What is read of a run's output: vectors, or scores of one number. */
+interface OutputReader {
+  readonly name: string;
+  rows(output: Output, batch: readonly EncodedText[]): Float32Array[];
+}
 
-async function openModel({ settings, native, wasm }: ModelStart) {
+class LibraryError extends Error {}
+
+async function openModel({ settings, native, wasm = new Uint8Array() }: ModelStart) {
   const folder = await readModelFolder(settings);
   const encoding = createTextEncoding(folder);
-  const session = await openSession(folder, native, wasm);
-  const { output, readRows } = settings.task === "rerank"
-    ? scoreReader(session)
-    : vectorReader(session, folder);
+  const load = native === undefined ? undefined : openLibrary(native.folder);
+  const session = await (load?.(folder.modelFile, native?.threads ?? 1) ??
+    openWasmSession(wasm, folder.modelFile)).catch((error) => {
+      throw new TypeError(`cannot load ${folder.modelFile}: ${messageOf(error)}`);
+    });
+  const reader = settings.task === "rerank" ? scoreReader(session) : vectorReader(session, folder);
   const unknown = session.inputs.find((name) => !inputNames.includes(name));
-  if (unknown !== undefined) {
-    throw new TypeError(`the model wants an input ${unknown}, which Postern cannot make`);
-  }
+  if (unknown !== undefined) throw new TypeError(`it wants an input ${unknown}, which Postern cannot make`);
 
-  const answer = async (request: ModelRequest): Promise<ModelReply> => {
+  async function answer(request: ModelRequest): Promise<ModelReply> {
     const encoded = request.texts.map((text) =>
       request.kind === "embed"
         ? encoding.encode(folder.prefixes[request.purpose] + text)
         : encoding.encode(request.query, text)
     );
-    const rows: Float32Array[] = new Array(encoded.length);
-    for (const places of batchesOf(encoded)) {
-      const batch = places.map((place) => encoded[place] ?? { ids: [], types: [] });
-      const { inputs, shape } = inputsOf(batch, encoding, session);
-      const read = readRows(await session.run(inputs, shape, output), batch);
-      places.forEach((place, at) => rows[place] = read[at] ?? new Float32Array());
+    const longest = Math.max(...encoded.map(({ ids }) => ids.length));
+    const batches = longest * encoded.length > tokensPerRun ? encoded.map((each) => [each]) : [encoded];
+    const rows: Float32Array[] = [];
+    for (const batch of batches) {
+      const output = await session.run(...inputsOf(batch, encoding, session), reader.name);
+      rows.push(...reader.rows(output, batch));
     }
     return { kind: "rows", rows, tokens: encoded.reduce((sum, { ids }) => sum + ids.length, 0) };
-  };
+  }
   // what only a run shows is told before anybody needs it
   const texts = ["a"];
-  await answer(
-    settings.task === "rerank"
-      ? { kind: "score", query: "a", texts }
-      : { kind: "embed", texts, purpose: "query" },
-  );
+  const isRerank = settings.task === "rerank";
+  await answer(isRerank ? { kind: "score", query: "a", texts } : { kind: "embed", texts, purpose: "query" });
   return answer;
 }
 
-class LibraryError extends Error {}
-
-async function openSession(
-  { modelFile }: ModelFolder,
-  native: ModelStart["native"],
-  wasm: ModelStart["wasm"],
-): Promise<InferenceSession> {
+function openLibrary(folder: string) {
   try {
-    if (native !== undefined) return openNativeSession(native.folder, modelFile, native.threads);
-    return await openWasmSession(wasm ?? new Uint8Array(), modelFile);
+    return loadLibrary(folder);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    // the library tells of a model's faults by codes of its own
-    if (native !== undefined && !/model|onnx|protobuf/i.test(message)) throw new LibraryError(message);
-    throw new TypeError(`cannot load ${modelFile}: ${message}`);
+    throw new LibraryError(messageOf(error));
   }
-}
-
-/** Places of texts, those of like length together. */
-function batchesOf(encoded: readonly EncodedText[]): number[][] {
-  const lengthAt = (place: number) => encoded[place]?.ids.length ?? 0;
-  const batches: number[][] = [];
-  for (const place of [...encoded.keys()].sort((one, other) => lengthAt(one) - lengthAt(other))) {
-    const batch = batches.at(-1);
-    if (batch === undefined || (batch.length + 1) * lengthAt(place) > tokensPerRun) batches.push([place]);
-    else batch.push(place);
-  }
-  return batches;
 }
 
 const inputNames = ["input_ids", "attention_mask", "token_type_ids"];
@@ -110,76 +85,63 @@ function inputsOf(batch: readonly EncodedText[], { padId }: TextEncoding, { inpu
     batch.forEach((text, row) => flat.set(valuesOf(text).map(BigInt), row * length));
     return flat;
   };
-  const all: Readonly<Record<string, BigInt64Array>> = {
+  const all = {
     input_ids: matrix(({ ids }) => ids, padId),
     attention_mask: matrix(({ ids }) => ids.map(() => 1), 0),
     token_type_ids: matrix(({ types }) => types, 0),
   };
-  const used = Object.entries(all).filter(([name]) => inputs.includes(name));
-  return { inputs: Object.fromEntries(used), shape: [batch.length, length] as const };
+  const used = Object.fromEntries(Object.entries(all).filter(([name]) => inputs.includes(name)));
+  return [used, [batch.length, length]] as const;
 }
 
-function scoreReader({ outputs }: InferenceSession): { output: string; readRows: ReadRows } {
+function scoreReader({ outputs }: InferenceSession): OutputReader {
   if (!outputs.includes("logits")) {
     throw new TypeError("it makes embeddings and scores no pairs: reranking needs a cross-encoder");
   }
   return {
-    output: "logits",
-    readRows({ data, dims }, batch) {
-      if (data.length === batch.length) {
-        return Array.from(data, (score) => Float32Array.of(1 / (1 + Math.exp(-score))));
+    name: "logits",
+    rows({ data, dims }, { length }) {
+      if (data.length === length) {
+        return Array.from(data, (each) => Float32Array.of(1 / (1 + Math.exp(-each))));
       }
-      throw new TypeError(`the model gives ${dims.at(-1)} scores for a pair; reranking needs one`);
+      throw new TypeError(`it gives ${dims.at(-1)} scores for a pair; reranking needs one`);
     },
   };
 }
 
-function vectorReader(
-  { outputs }: InferenceSession,
-  folder: ModelFolder,
-): { output: string; readRows: ReadRows } {
-  const rowsOf = ({ data }: Output, count: number) =>
-    Array.from(
-      { length: count },
-      (_, row) => data.slice(row * data.length / count, (row + 1) * data.length / count),
-    );
+function vectorReader({ outputs }: InferenceSession, folder: ModelFolder): OutputReader {
+  // the graph may pool and normalise by itself
   const whole = "sentence_embedding";
-  if (outputs.includes(whole)) {
-    return {
-      output: whole,
-      readRows: (output, batch) => rowsOf(output, batch.length),
-    };
-  }
-  const output = ["last_hidden_state", "token_embeddings"].find((name) => outputs.includes(name));
-  if (output === undefined) {
+  const name = [whole, "last_hidden_state", "token_embeddings"].find((each) => outputs.includes(each));
+  if (outputs.includes("logits") || name === undefined) {
     throw new TypeError(
-      outputs.includes("logits")
-        ? "it is a cross-encoder, which scores pairs: embeddings need another model"
-        : `it has no output last_hidden_state, token_embeddings or ${whole}`,
+      name === undefined && !outputs.includes("logits")
+        ? `it has no output last_hidden_state, token_embeddings or ${whole}`
+        : "it is a cross-encoder, which scores pairs: embeddings need another model",
     );
   }
-  const pooling = folder.pooling();
+  const pooling = name === whole ? "cls" : folder.pooling();
   return {
-    output,
-    readRows: (states, batch) =>
-      rowsOf(states, batch.length).map((row, at) => {
-        const vector = pooled(row, batch[at]?.ids.length ?? 0, states.dims.at(-1) ?? 0);
-        const length = folder.normalizes ? Math.hypot(...vector) : 1;
+    name,
+    rows: ({ data, dims }, batch) =>
+      batch.map(({ ids }, at) => {
+        const size = data.length / batch.length;
+        const vector = pool(pooling, data.subarray(at * size), ids.length, dims.at(-1) ?? 0);
+        const length = folder.normalizes && name !== whole ? Math.hypot(...vector) : 1;
         return vector.map((value) => value / (length || 1));
       }),
   };
+}
 
-  function pooled(states: Float32Array, tokens: number, dimensions: number): Float32Array {
-    const vector = states.slice(0, dimensions);
-    if (pooling === "cls") return vector;
-    for (let token = 1; token < tokens; token++) {
-      for (let at = 0; at < dimensions; at++) {
-        const value = states[token * dimensions + at] ?? 0;
-        vector[at] = pooling === "max" ? Math.max(vector[at] ?? 0, value) : (vector[at] ?? 0) + value;
-      }
-    }
-    return pooling === "max" ? vector : vector.map((sum) => sum / tokens);
+/** @param states of a text's tokens, of each so many numbers as there are dimensions */
+function pool(pooling: Pooling, states: Float32Array, tokens: number, dimensions: number): Float32Array {
+  const vector = states.slice(0, dimensions);
+  if (pooling === "cls") return vector;
+  for (let at = dimensions; at < tokens * dimensions; at++) {
+    const [value = 0, so = 0] = [states[at], vector[at % dimensions]];
+    vector[at % dimensions] = pooling === "max" ? Math.max(so, value) : so + value;
   }
+  return pooling === "max" ? vector : vector.map((sum) => sum / tokens);
 }
 
 const messageOf = (error: unknown) => error instanceof Error ? error.message : String(error);
@@ -187,18 +149,14 @@ const messageOf = (error: unknown) => error instanceof Error ? error.message : S
 addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;
-  if (port === undefined) return;
-  const tell = (reply: ModelReply) => port.postMessage(reply);
+  const tell = (reply: ModelReply) => port?.postMessage(reply);
+  const fail = (error: unknown) =>
+    tell({ kind: "failed", message: messageOf(error), isOfLibrary: error instanceof LibraryError });
   try {
     const answer = await openModel(event.data);
-    port.onmessage = async ({ data }: MessageEvent<ModelRequest>) =>
-      tell(await answer(data).catch((error) => ({ kind: "failed", message: messageOf(error) })));
+    if (port !== undefined) port.onmessage = ({ data }) => void answer(data).then(tell, fail);
     tell({ kind: "ready" });
   } catch (error) {
-    tell({
-      kind: "refused",
-      part: error instanceof LibraryError ? "library" : "model",
-      message: messageOf(error),
-    });
+    fail(error);
   }
 });

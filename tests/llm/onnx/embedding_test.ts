@@ -125,6 +125,20 @@ Deno.test("a model that several use is loaded once, and a caller who leaves does
   assert.equal(rows.length, 1);
 });
 
+Deno.test("a library that cannot be loaded is told, and WebAssembly runs the model", async () => {
+  await using folder = await createModelFolder({
+    ...embeddingFiles,
+    "onnxruntime_binding.node": "no library",
+  });
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+  await using model = await createOnnxModels({ libraryPath: folder.path, logger })
+    .open({ path: folder.path, task: "embedding" });
+  const { rows } = await model.run({ kind: "embed", texts: ["red"], purpose: "query" }, signal);
+  assert.equal(rows[0]?.length, 3);
+  assert.match(warnings.join(), /library in .* cannot be loaded: .*WebAssembly on one thread/);
+});
+
 Deno.test("more requests than may wait are refused", async () => {
   await using model = await openEmbedding({});
   const request = { texts: ["red"], purpose: "query", signal } as const;
