@@ -106,8 +106,11 @@ export function embeddingGraph(output = "last_hidden_state", inputs = ["input_id
   });
 }
 
-/** @param scores numbers of each pair */
-export function rerankGraph(scores = 1) {
+/**
+ * @param scores numbers of each pair
+ * @param factor of each score
+ */
+export function rerankGraph(scores = 1, factor = 1) {
   const sum = [...text(1, "axes"), ...bytes(8, varint(1)), ...number(20, 7)];
   const keep = [...text(1, "keepdims"), ...number(3, 0), ...number(20, 2)];
   return modelOf({
@@ -115,7 +118,7 @@ export function rerankGraph(scores = 1) {
       node("Gather", ["table", "input_ids"], "gathered"),
       node("ReduceSum", ["gathered"], "logits", [sum, keep]),
     ],
-    table: weights.map(([weight = 0]) => Array.from({ length: scores }, () => weight)),
+    table: weights.map(([weight = 0]) => Array.from({ length: scores }, () => weight * factor)),
     inputs: ["input_ids", "attention_mask", "token_type_ids"],
     output: ["logits", ["batch", scores]],
   });

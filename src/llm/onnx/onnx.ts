@@ -60,16 +60,14 @@ export function rerank(options: ProviderOptions): RerankProvider {
     for (let first = 0; first < Math.min(documents.length, mostReranked); first += limits.texts) {
       const texts = documents.slice(first, Math.min(first + limits.texts, mostReranked));
       const { rows, tokens } = await run({ kind: "score", query, texts }, signal);
-      rows.forEach(([score = NaN], at) => scores[first + at] = score);
+      rows.forEach(([score = 0], at) => scores[first + at] = score);
       promptTokens += tokens;
+      usageTeller(options.onUsage, onUsage, () => texts)({ ...noUsage, promptTokens: tokens });
     }
-    const usage = { ...noUsage, promptTokens };
-    usageTeller(options.onUsage, onUsage, () => [query, ...documents])(usage);
-    if (!scores.every(Number.isFinite)) throw new ProviderError("provider", "a score is not a finite number");
     const results = scores.map((score, index) => ({ index, score })).sort((one, other) =>
       other.score - one.score
     );
-    return { results: results.slice(0, topK), usage };
+    return { results: results.slice(0, topK), usage: { ...noUsage, promptTokens } };
   };
   return {
     name: providerName(options),

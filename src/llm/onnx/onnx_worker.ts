@@ -59,7 +59,10 @@ async function openModel({ settings, native, wasm = new Uint8Array() }: ModelSta
       const output = await session.run(...inputsOf(batch, encoding, session), reader.name);
       rows.push(...reader.rows(output, batch));
     }
-    return { kind: "rows", rows, tokens: encoded.reduce((sum, { ids }) => sum + ids.length, 0) };
+    if (rows.every((row) => row.every(Number.isFinite))) {
+      return { kind: "rows", rows, tokens: encoded.reduce((sum, { ids }) => sum + ids.length, 0) };
+    }
+    throw new TypeError("it gives a number that is not finite");
   }
   // what only a run shows is told before anybody needs it
   const texts = ["a"];
@@ -144,7 +147,9 @@ function pool(pooling: Pooling, states: Float32Array, tokens: number, dimensions
   return pooling === "max" ? vector : vector.map((sum) => sum / tokens);
 }
 
-const messageOf = (error: unknown) => error instanceof Error ? error.message : String(error);
+/** On one line. */
+const messageOf = (error: unknown) =>
+  String(error instanceof Error ? error.message : error).replace(/\s+/g, " ");
 
 addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
