@@ -28,8 +28,10 @@ export async function runCommandLine(
   }
 }
 
-/** Those that may load ONNX Runtime's library. */
-const opensModels: ReadonlySet<Operation> = new Set(["run", "ingest", "evaluate", "doctor", "check-config"]);
+/** Those that open pipelines, whose models ONNX Runtime's library may run. */
+const opensModels: ReadonlySet<Operation> = new Set(
+  ["run", "ingest", "index-pipeline", "drop-index", "evaluate", "doctor", "check-config"],
+);
 
 /**
  * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
