@@ -11,7 +11,6 @@ import { ProviderError } from "../provider_error.ts";
 import { usageTeller } from "../usage.ts";
 import { embedInBatches } from "../vendors/embeddings.ts";
 import type { OnnxModel } from "./onnx_models.ts";
-import type { ModelRequest } from "./onnx_worker.ts";
 
 /** So many that other callers of the model wait no more than a moment, and few enough to be cancelled between them. */
 const limits = { texts: 8, bytes: 16_384 };
@@ -82,12 +81,7 @@ function runner({ onnx, requestTimeoutMs }: ProviderOptions): OnnxModel["run"] {
   if (onnx === undefined) {
     throw new AppError("internal", "Cannot make a provider of kind onnx: its model is not open");
   }
-  return async (request: ModelRequest, signal: AbortSignal) => {
-    try {
-      return await withDeadline(requestTimeoutMs, signal, (inner) => onnx.run(request, inner));
-    } catch (error) {
-      if (signal.aborted || !(error instanceof DOMException && error.name === "TimeoutError")) throw error;
-      throw new ProviderError("timeout", `the model took more than ${requestTimeoutMs} ms`);
-    }
-  };
+  const overdue = () => new ProviderError("timeout", `the model took more than ${requestTimeoutMs} ms`);
+  return (request, signal) =>
+    withDeadline(requestTimeoutMs, signal, (inner) => onnx.run(request, inner), overdue);
 }

@@ -9,10 +9,15 @@ import {
   embeddingGraph,
   type ModelFiles,
 } from "../../support/onnx_model.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const { signal } = new AbortController();
 
-async function openEmbedding(files: ModelFiles, settings: Partial<ModelSettings> = {}) {
+async function openEmbedding(
+  files: ModelFiles,
+  settings: Partial<ModelSettings> = {},
+  requestTimeoutMs = 0,
+) {
   await using opening = new AsyncDisposableStack();
   const { path } = opening.use(await createModelFolder({ ...embeddingFiles, ...files }));
   const models = createOnnxModels({ libraryPath: undefined, logger: silentLogger });
@@ -22,7 +27,7 @@ async function openEmbedding(files: ModelFiles, settings: Partial<ModelSettings>
     model: "tiny",
     onnx,
     apiKey: () => undefined,
-    requestTimeoutMs: 0,
+    requestTimeoutMs,
     perAttemptTimeoutMs: 0,
     logger: silentLogger,
   });
@@ -137,6 +142,13 @@ Deno.test("a library that cannot be loaded is told, and WebAssembly runs the mod
   const { rows } = await model.run({ kind: "embed", texts: ["red"], purpose: "query" }, signal);
   assert.equal(rows[0]?.length, 3);
   assert.match(warnings.join(), /library in .* cannot be loaded: .*WebAssembly on one thread/);
+});
+
+Deno.test("a request that takes longer than request_timeout fails, and the next one does not", async () => {
+  await using model = await openEmbedding({}, {}, 50);
+  const texts = Array.from({ length: 2_000 }, () => "red ".repeat(500));
+  await assert.rejects(model.provider.embed({ texts, purpose: "document", signal }), { kind: "timeout" });
+  await waitUntil("it answers again", () => model.embed(["red"]).then(() => true, () => false));
 });
 
 Deno.test("more requests than may wait are refused", async () => {
