@@ -5,7 +5,7 @@ import { AppError } from "../../core/app_error.ts";
 
 /** Where to get it, and what goes without it. */
 export const libraryAdvice =
-  "WebAssembly on one thread then runs the models, about 20 times as slow; for ONNX Runtime's library run " +
+  "WebAssembly on one thread then runs the models, 10 to 50 times as slow; for ONNX Runtime's library run " +
   "`npm install --prefix DIR onnxruntime-node@1.30.0` and set models.library_path to DIR, or unpack the package as the " +
   "folder onnxruntime-node beside the executable (docs/rag.md)";
 
