@@ -1,11 +1,13 @@
 /**
- * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each search, and
+ * What retrieval finds with embeddings of the `local` provider, or with those of a model in the folder MODEL (run by the
+ * library in ONNXRUNTIME_NODE, where that is given), on the Cranfield collection and on others: each search, and
  * their fusion by several weights of the vector search.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/quality.ts
  */
 import { silentLogger } from "../src/core/logger.ts";
-import { localEmbedding } from "../src/llm/local/local_embedding.ts";
+import { createEmbeddingProvider } from "../src/llm/create_provider.ts";
+import { createOnnxModels } from "../src/llm/onnx/onnx_models.ts";
 import { connect } from "../src/postgres/connect/connect.ts";
 import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../src/postgres/database.ts";
@@ -24,12 +26,24 @@ import { print } from "./measure.ts";
 const folder = Deno.env.get("CRANFIELD");
 if (folder === undefined) throw new Error("CRANFIELD is not set");
 const { signal } = new AbortController();
-const weights = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5];
+const path = Deno.env.get("MODEL");
+const models = createOnnxModels({ libraryPath: Deno.env.get("ONNXRUNTIME_NODE"), logger: silentLogger });
+await using onnx = path === undefined ? undefined : await models.open({ path, task: "embedding" });
+const embedding = createEmbeddingProvider({
+  kind: onnx === undefined ? "local" : "onnx",
+  model: "",
+  onnx,
+  apiKey: () => undefined,
+  requestTimeoutMs: 0,
+  perAttemptTimeoutMs: 0,
+  logger: silentLogger,
+});
+const weights = onnx === undefined ? [0.01, 0.05, 0.1, 0.2, 0.3, 0.5] : [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 async function fill(url: string, documents: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { vectors } = await localEmbedding().embed({ texts: documents, purpose: "document", signal });
+  const { vectors } = await embedding.embed({ texts: documents, purpose: "document", signal });
   await client.query(`CREATE EXTENSION vector;
     CREATE TABLE documents (id int PRIMARY KEY, body text NOT NULL, embedding vector(${
     vectors[0]?.length
@@ -60,7 +74,7 @@ async function measure(collection: Collection, guard: StatementGuard): Promise<v
   const settings = { table: "documents", textColumn: "body", vectorColumn: "embedding", idColumn: "id" };
   const table = await openSearchedTable(database, settings, signal);
   const texts = collection.questions.map(({ text }) => text);
-  const { vectors } = await localEmbedding().embed({ texts, purpose: "query", signal });
+  const { vectors } = await embedding.embed({ texts, purpose: "query", signal });
   const measured = async (name: string, search: Omit<SearchSettings, "hybridEnabled">) => {
     const settings = { hybridEnabled: true, ...search };
     const retriever = createRetriever({ database, tables: [table], search: settings, logger: silentLogger });

@@ -15,11 +15,15 @@ export interface CompileOptions {
 
 const pglite = import.meta.resolve("@electric-sql/pglite");
 
-/** What nobody needs in memory: the embedded PostgreSQL and the demo's data, and PostgreSQL's grammar once it is compiled. */
+/** What nobody needs in memory: the embedded PostgreSQL and the demo's data, what runs models, and PostgreSQL's grammar once it is compiled. */
 const packedFiles = {
   "pglite.wasm": { source: new URL("pglite.wasm", pglite), gzip: true },
   "initdb.wasm": { source: new URL("initdb.wasm", pglite), gzip: true },
   "pglite.data": { source: new URL("pglite.data", pglite), gzip: true },
+  "ort-wasm-simd-threaded.wasm": {
+    source: new URL(import.meta.resolve("onnxruntime-web/ort-wasm-simd-threaded.wasm")),
+    gzip: true,
+  },
   "demo_snapshot.tar.gz": { source: snapshotFile, gzip: false },
   // read at each start
   "libpg-query.wasm": {

@@ -8,6 +8,7 @@ import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./processes/give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
+import { openModels } from "./providers/open_models.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
@@ -53,6 +54,11 @@ export async function run(options: RunOptions): Promise<number | void> {
   const isStdio = servesTools && !config.http.enabled;
   const isParent = config.processes > 1 && own === undefined;
   if (isParent) requireSharing(config, isStdio, demo);
+  // before the permission goes that ONNX Runtime's library needs
+  await using models = await openModels(
+    isParent ? { ...config, embedding: undefined, pipelines: [] } : config,
+    logger,
+  );
   await giveUpPermissions(config, { isStdio, isParent, logger });
   if (isParent) return await (await import("./processes/supervisor.ts")).supervise({ ...options, logger });
   using files = createFileWatch();
@@ -127,6 +133,7 @@ export async function run(options: RunOptions): Promise<number | void> {
     ...options,
     databases,
     files,
+    models,
     onConfig,
     metrics,
     quotas,

@@ -1,6 +1,7 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { WaitBounds } from "../core/admission.ts";
 import { type AuthConfig, type Config, offers } from "../config/mod.ts";
+import type { OnnxModels } from "../llm/onnx/onnx_models.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
@@ -38,6 +39,8 @@ export interface RunOptions {
 export interface Running extends RunOptions {
   readonly databases: OpenDatabases;
   readonly files: FileWatch;
+  /** Those of this machine. Optional: none where no provider is of the kind onnx. */
+  readonly models?: OnnxModels | undefined;
   /** From now on, `prepare` gets the configuration whenever it changes. */
   readonly onConfig: (prepare: ApplyConfig) => void;
   readonly metrics: ServerMetrics;

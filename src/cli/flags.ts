@@ -115,6 +115,14 @@ const groups = [
         "Measure the pipeline's retrieval with questions that have known answers",
         "PIPELINE",
       ),
+      operation(
+        "pull",
+        "Fetch a model, or another file, and use it only if its SHA-256 is right; an archive (.tar, .tar.gz) is unpacked. " +
+          "A run that was stopped continues",
+        "URL",
+      ),
+      option("sha256", "The SHA-256 that -pull expects, in hexadecimal digits", "SUM"),
+      option("into", "Folder that -pull puts a file into, or that an archive becomes", "FOLDER"),
       option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
       option("qrels", "The known answers, as TSV: query_id, document_id and gain", "FILE"),
       option("answers", "Have -evaluate ask the pipeline's model too, and judge its answers"),
@@ -260,6 +268,8 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "queries": ["evaluate", "reembed"],
   "qrels": ["evaluate", "reembed"],
   "answers": ["evaluate"],
+  "sha256": ["pull"],
+  "into": ["pull"],
   "claims": ["doctor", "evaluate", "reembed"],
   "check-token": ["doctor"],
 };

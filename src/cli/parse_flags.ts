@@ -57,6 +57,10 @@ export function parseFlags(args: readonly string[]) {
       password: option("password"),
       userNote: option("user-note"),
       auditFile: valueOf("verify-audit"),
+      pullUrl: valueOf("pull"),
+      sha256: option("sha256"),
+      /** A folder for `-pull`. */
+      into: option("into"),
       probeUrl: valueOf("probe"),
       role: valueOf("setup-role"),
       /** The one that an operation on a pipeline is about. */
@@ -171,6 +175,11 @@ function chooseOperation(given: ReadonlyMap<string, GivenFlag>): Operation {
   return first?.operation ?? "run";
 }
 
+const neededFlags: Readonly<Partial<Record<Operation, readonly string[]>>> = {
+  evaluate: ["queries", "qrels"],
+  pull: ["sha256", "into"],
+};
+
 /** Switches that were taken back count as not given. */
 function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operation): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
@@ -186,10 +195,10 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
   }
-  const files = ["queries", "qrels"];
-  const needsFiles = operation === "evaluate" || operation === "reembed" && files.some(isOn);
-  for (const name of needsFiles ? files : []) {
-    if (!given.has(name)) throw new UsageError(`-${operation} needs -${name} FILE`);
+  const needed = operation === "reembed" && ["queries", "qrels"].some(isOn) ? "evaluate" : operation;
+  for (const name of neededFlags[needed] ?? []) {
+    const { placeholder } = allFlags.get(name) ?? {};
+    if (!given.has(name)) throw new UsageError(`-${operation} needs -${name} ${placeholder}`);
   }
   for (const name of Object.keys(requiredFlags).filter(isOn)) {
     const missing = missingFor(name, isOn);

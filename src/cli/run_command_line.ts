@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Output } from "./output.ts";
+import type { Operation } from "./flags.ts";
 import { parseFlags, UsageError } from "./parse_flags.ts";
 
 interface Program {
@@ -27,6 +28,11 @@ export async function runCommandLine(
   }
 }
 
+/** Those that open pipelines, whose models ONNX Runtime's library may run. */
+const opensModels: ReadonlySet<Operation> = new Set(
+  ["run", "ingest", "index-pipeline", "drop-index", "evaluate", "doctor", "check-config"],
+);
+
 /**
  * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
  * Resolves with the exit code where an operation has one of its own.
@@ -40,6 +46,7 @@ async function perform(
   const { print } = output;
   // a server may need it to start others like it, see `giveUpPermissions`
   if (flags.operation !== "run") await Deno.permissions.revoke({ name: "run" });
+  if (!opensModels.has(flags.operation)) await Deno.permissions.revoke({ name: "ffi" });
   switch (flags.operation) {
     case "help": {
       const { helpText } = await import("./help.ts");
@@ -59,6 +66,11 @@ async function perform(
       const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
       const files = [flags.auditFile ?? "", ...flags.paths];
       return await verifyAuditFiles({ files, json: flags.json }, print);
+    }
+    case "pull": {
+      const { pull } = await import("./operations/pull_operation.ts");
+      const { pullUrl: url = "", sha256 = "", into: folder = "" } = flags;
+      return await pull({ url, sha256, folder }, print);
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");

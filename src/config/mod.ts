@@ -11,7 +11,7 @@ export type {
   ProviderSettings,
   RowSecurity,
 } from "./pipeline_settings.ts";
-export { defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
+export { defaultVectorWeight, modelName, sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";
 export { offers } from "./schema/builtins.ts";

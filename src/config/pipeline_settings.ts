@@ -2,6 +2,7 @@ import { defined } from "../core/defined.ts";
 import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
+import type { Pooling } from "../llm/onnx/pooling_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 
@@ -11,8 +12,17 @@ const defaultPoolMaxConns = 10;
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
 
+/** Of `onnx`: a model of this machine. */
+interface ModelFiles {
+  /** Absolute. */
+  readonly model_path?: string | undefined;
+  readonly pooling?: Pooling | undefined;
+  readonly query_prefix?: string | undefined;
+  readonly passage_prefix?: string | undefined;
+}
+
 /** What sections of the file say about every kind of provider. */
-interface ParsedProvider<Kind extends string> {
+interface ParsedProvider<Kind extends string> extends ModelFiles {
   readonly provider?: Kind | undefined;
   readonly model?: string | undefined;
   readonly base_url?: string | undefined;
@@ -23,7 +33,7 @@ interface ParsedProvider<Kind extends string> {
 }
 
 /** How to reach a provider, with every level of the configuration laid over the one below. Times in milliseconds. */
-export interface ProviderSettings<Kind extends string> {
+export interface ProviderSettings<Kind extends string> extends ModelFiles {
   readonly provider: Kind;
   readonly model: string;
   readonly base_url?: string;
@@ -235,7 +245,7 @@ function providerSettings<Kind extends string>(
   pipeline: Parsed,
   { defaults, api_keys }: ParsedConfig,
 ): ProviderSettings<Kind> {
-  const { provider, model, base_url } = section;
+  const { provider, base_url, model_path, pooling, query_prefix, passage_prefix } = section;
   if (provider === undefined) {
     throw new AppError("internal", `Cannot complete pipeline "${pipeline.name}": a provider is missing`);
   }
@@ -243,8 +253,8 @@ function providerSettings<Kind extends string>(
     .find((file) => file !== undefined);
   return {
     provider,
-    model: model ?? "",
-    ...defined({ base_url }),
+    model: section.model ?? modelName(model_path),
+    ...defined({ base_url, model_path, pooling, query_prefix, passage_prefix }),
     headers: [defaults?.llm_headers, pipeline.llm_headers, section.headers].filter((level) =>
       level !== undefined
     ),
@@ -252,6 +262,11 @@ function providerSettings<Kind extends string>(
     per_attempt_timeout: section.per_attempt_timeout ?? 0,
     ...defined({ api_key_file: keyFile, own_api_key_file: section.api_key_file }),
   };
+}
+
+/** What a model of this machine is called: as its folder. */
+export function modelName(path = ""): string {
+  return basename(path.replace(/(\/onnx)?\/[^/]*\.onnx$/, ""));
 }
 
 const defaultRequestTimeoutMs = 120_000;

@@ -182,9 +182,7 @@ function checkEmbedding(embedding: unknown, report: Report): void {
   if (enabled === false) return;
   if (provider === undefined) {
     if (enabled === true) report(["embedding", "provider"], "is required where embedding is enabled");
-  } else if (provider !== "local" && valueAt(embedding, ["model"]) === undefined) {
-    report(["embedding", "model"], `is required for ${provider}`);
-  }
+  } else checkModel(embedding, ["embedding"], report);
 }
 
 function checkKnowledgebase(tree: ValueMap, report: Report): void {
@@ -303,7 +301,8 @@ function checkReembed(tree: ValueMap, pipeline: ValueMap, path: SettingPath, rep
 function checkModel(section: unknown, path: SettingPath, report: Report): void {
   const provider = valueAt(section, ["provider"]);
   if (typeof provider !== "string" || provider === "local") return;
-  if (valueAt(section, ["model"]) === undefined) report([...path, "model"], `is required for ${provider}`);
+  const named = provider === "onnx" ? "model_path" : "model";
+  if (valueAt(section, [named]) === undefined) report([...path, named], `is required for ${provider}`);
 }
 
 type Servers = Pick<ParsedConfig, "data_dir" | "http" | "server" | "state">;

@@ -2,6 +2,7 @@ import * as anthropic from "./vendors/anthropic.ts";
 import * as cohere from "./vendors/cohere.ts";
 import * as gemini from "./vendors/gemini.ts";
 import * as ollama from "./vendors/ollama.ts";
+import * as onnx from "./onnx/onnx.ts";
 import * as openai from "./vendors/openai.ts";
 import * as voyage from "./vendors/voyage.ts";
 import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
@@ -34,6 +35,7 @@ const vendors: Readonly<Record<ProviderKind, Vendor>> = {
   ollama,
   voyage,
   cohere,
+  onnx,
   local: {
     completion: ({ onUsage }) => localCompletion(onUsage),
     embedding: ({ onUsage }) => localEmbedding(onUsage),

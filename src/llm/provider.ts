@@ -1,6 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 import type { ProviderMetrics } from "../core/metrics/server_metrics.ts";
 import type { Span } from "../core/tracing.ts";
+import type { OnnxModel } from "./onnx/onnx_models.ts";
 import type { ProviderKind } from "./provider_kinds.ts";
 
 /** What every provider of completions, embeddings or reranking looks like from the outside, whatever its kind. */
@@ -154,6 +155,8 @@ export interface ProviderOptions {
   readonly temperature?: number | undefined;
   /** How long embeddings must be; asked for and checked where given. */
   readonly dimensions?: number;
+  /** Of `onnx`, the model. */
+  readonly onnx?: OnnxModel | undefined;
   /** For one request with all its attempts; of a stream: until its first item. 0: no limit. */
   readonly requestTimeoutMs: number;
   /** For each attempt; of a stream: until its first item. 0: no limit. */

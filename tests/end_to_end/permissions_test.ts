@@ -49,12 +49,12 @@ Deno.test({
   },
 });
 
-Deno.test("no operation but a server's start can start a program", async () => {
+Deno.test("no operation but a server's start can start a program, and few load a library", async () => {
   const script = `
     const { runCommandLine } = await import(${JSON.stringify(commandLineModule)});
     const ignore = () => {};
     await runCommandLine(["-config-schema"], {}, { print: ignore, warn: ignore });
-    console.log((await Deno.permissions.query({ name: "run" })).state);
+    for (const name of ["run", "ffi"]) console.log((await Deno.permissions.query({ name })).state);
   `;
   await using folder = await createConfigFolder(nowhere);
   await Deno.writeTextFile(`${folder.path}/script.ts`, script);
@@ -63,7 +63,7 @@ Deno.test("no operation but a server's start can start a program", async () => {
     args: [...options, `${folder.path}/script.ts`],
   }).output();
   const decoder = new TextDecoder();
-  assert.equal(decoder.decode(stdout), "prompt\n", decoder.decode(stderr));
+  assert.equal(decoder.decode(stdout), "prompt\nprompt\n", decoder.decode(stderr));
 });
 
 Deno.test("over stdio it can write no file either, unless it is configured to", async (t) => {

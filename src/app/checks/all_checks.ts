@@ -35,6 +35,7 @@ import {
   statisticsCheck,
 } from "./server_checks.ts";
 import type { Config } from "../../config/mod.ts";
+import { createOnnxModels } from "../../llm/onnx/onnx_models.ts";
 import { createFileWatch } from "../../core/files/watch_files.ts";
 import { openCompletion, openEmbedding } from "../providers/open_providers.ts";
 import { embeddingProvider, keyFilesOf, llmProviders } from "../providers/provider_settings.ts";
@@ -260,9 +261,10 @@ export async function openDoctorServer(
 ): Promise<DoctorServer & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const files = opening.use(createFileWatch());
-  const completion = await openCompletion({ config, files, logger });
+  const models = createOnnxModels({ libraryPath: config.models.library_path, logger });
+  const completion = await openCompletion({ config, files, models, logger });
   if (completion !== undefined) opening.use(completion);
-  const embedding = openEmbedding({ config, files, logger });
+  const embedding = openEmbedding({ config, files, models, logger });
   if (embedding !== undefined) opening.use(embedding);
   const ofTexts = embeddingProvider(config);
   const ofEmbedding = await embedding?.provider();

@@ -5,6 +5,9 @@ import type { Config } from "../../config/mod.ts";
 import { readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
 import { checkStateFile, stateFile } from "../../state/sqlite_engine.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { createOnnxModels } from "../../llm/onnx/onnx_models.ts";
+import { configuredModels } from "../providers/provider_settings.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
 import { type Check, createCheck, error, warning } from "./check.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
@@ -118,6 +121,7 @@ function serverFiles(config: Config): ServerFile[] {
       read: () => checkStateFile(stateFile(data_dir)),
     }]),
     ...pictures(http.auth),
+    ...models(config),
   ];
 }
 
@@ -133,6 +137,18 @@ function pictures(auth: Config["http"]["auth"]): ServerFile[] {
     },
     isPublic: true,
   }];
+}
+
+function models(config: Config): ServerFile[] {
+  return configuredModels(config).map((model) => ({
+    what: `model for ${model.task}`,
+    path: model.path,
+    read: async () => {
+      const opened = createOnnxModels({ libraryPath: config.models.library_path, logger: silentLogger });
+      await using _model = await opened.open(model);
+    },
+    isPublic: true,
+  }));
 }
 
 function folder(setting: string, path: string): ServerFile {

@@ -1,8 +1,9 @@
 /** How the program runs: what Deno lets it do, and what V8 is told. `deno.json`'s task `demo` has the same. */
 
 /**
- * The network stays open; what is missing, such as `ffi`, the executable cannot do. `run` is for the parent of several
- * processes: all others give it up at once (`give_up_permissions`), since only a fixed path could be named here.
+ * The network stays open. `run` is for the parent of several processes: all others give it up at once
+ * (`give_up_permissions`), since only a fixed path could be named here. `ffi` is for the threads of models, each of which
+ * gets it for the folder of ONNX Runtime's library; the process itself gives it up as soon as they have begun.
  */
 export const permissions = [
   "--no-prompt",
@@ -12,6 +13,7 @@ export const permissions = [
   "--allow-env",
   "--allow-sys",
   "--allow-run",
+  "--allow-ffi",
 ];
 
 /** What V8 is told. */

@@ -1,6 +1,7 @@
 import { type Config, defaultVectorWeight, type PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { OnnxModels } from "../../llm/onnx/onnx_models.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import {
@@ -30,6 +31,8 @@ import { tokensOf, type UsageLedger } from "../../llm/usage.ts";
 
 interface OpenOptions {
   readonly files: FileWatch;
+  /** Those of this machine. Optional: none where no provider is of the kind onnx. */
+  readonly models?: OnnxModels | undefined;
   /** Optional; omit to disable counting. */
   readonly metrics?: ServerMetrics;
   /** Optional: origins that are told the span of a request. */
@@ -47,15 +50,16 @@ interface Completions {
 function opener(
   server: ServedBy,
   pipeline: string,
-  { files, metrics = createServerMetrics(), tracedOrigins, logger }: OpenOptions,
+  { files, models, metrics = createServerMetrics(), tracedOrigins, logger }: OpenOptions,
   opened: AsyncDisposableStack,
 ) {
   async function optionsOf(setting: ProviderSetting, onUsage?: OnUsage): Promise<ProviderOptions> {
-    const { own: _, ofKind: _kind, kindAddresses: _addresses, ...rest } = setting;
+    const { own: _, ofKind: _kind, kindAddresses: _addresses, onnx: model, ...rest } = setting;
     const key = opened.use(await openProviderKey(setting, { files, logger }));
     return {
       ...rest,
       apiKey: key.read,
+      onnx: model && models && opened.use(await models.open(model)),
       onUsage,
       tracedOrigins,
       metrics: opened.use(metrics.ofProvider(server, pipeline, providerName(setting))),
@@ -135,6 +139,11 @@ export async function openPipelineProviders(
   await using opening = new AsyncDisposableStack();
   const { name } = config;
   const settings = pipelineProviders(config, vendors);
+  if (settings.embedding.kind === "local") {
+    options.logger.info(
+      "Embeddings of the kind local are for demonstrations and tests: they know letters, not meaning",
+    );
+  }
   const { optionsOf, completions } = opener("rag_server", name, options, opening);
   const usage = {
     embedding: ledger.counter(`${name}/embedding`),

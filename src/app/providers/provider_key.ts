@@ -71,7 +71,7 @@ function originOf(address: string): string {
 
 /** The warning at the start that requests will fail without a key; undefined if a key is there or not needed. */
 function missingKeyWarning({ kind, baseUrl }: KeyedProvider, key: ApiKey): string | undefined {
-  const isOptional = kind === "ollama" || kind === "local" ||
+  const isOptional = kind === "ollama" || kind === "onnx" || kind === "local" ||
     ((kind === "openai" || kind === "cohere") && baseUrl !== undefined);
   if (isOptional || key.read() !== undefined) return undefined;
   return `No key for ${kind}: looked in the configuration, in ${kind.toUpperCase()}_API_KEY and in ` +

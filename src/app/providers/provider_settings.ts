@@ -1,4 +1,5 @@
-import type { Config, PipelineConfig, ProviderSettings } from "../../config/mod.ts";
+import { type Config, modelName, type PipelineConfig, type ProviderSettings } from "../../config/mod.ts";
+import type { ModelSettings } from "../../llm/onnx/read_model_folder.ts";
 import { mergeHeaders } from "../../llm/transport/http_attempt.ts";
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
 import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
@@ -11,6 +12,8 @@ export interface ProviderSetting extends KeyedProvider {
   readonly maxTokens?: number | undefined;
   readonly contextTokens?: number | undefined;
   readonly temperature?: number | undefined;
+  /** Of `onnx`, the model. */
+  readonly onnx?: ModelSettings | undefined;
   readonly requestTimeoutMs: number;
   readonly perAttemptTimeoutMs: number;
 }
@@ -58,17 +61,18 @@ export function embeddingProvider(
 ): ProviderSetting | undefined {
   const kind = embedding?.provider;
   if (embedding === undefined || embedding.enabled === false || kind === undefined) return undefined;
-  const baseUrl = kind === "local"
+  const baseUrl = kind === "local" || kind === "onnx"
     ? undefined
     : kind === "ollama"
     ? embedding.ollama_url ?? vendors.ollama_url
     : embedding[`${kind}_base_url`];
-  const ofKind = kind === "local" || kind === "ollama"
+  const ofKind = kind === "local" || kind === "onnx" || kind === "ollama"
     ? {}
     : { text: embedding[`${kind}_api_key`], file: embedding[`${kind}_api_key_file`] };
   return {
     kind,
-    model: embedding.model ?? "",
+    model: embedding.model ?? modelName(embedding.model_path),
+    onnx: modelOf("embedding", { ...embedding, provider: kind }),
     baseUrl,
     own: {},
     ofKind: withVendorKeys(kind, ofKind, vendors),
@@ -90,7 +94,10 @@ export function pipelineProviders(
   const primaries = [embedding_llm, reembed?.embedding_llm, rag_llm[0], rerank].filter((each) =>
     each !== undefined
   );
-  const settingOf = (settings: ProviderSettings<ProviderKind>): ProviderSetting => {
+  const settingOf = (
+    settings: ProviderSettings<ProviderKind>,
+    task: ModelSettings["task"] = "embedding",
+  ): ProviderSetting => {
     const { provider: kind, model, base_url } = settings;
     return {
       kind,
@@ -103,6 +110,7 @@ export function pipelineProviders(
         ...primaries.flatMap(({ provider, base_url }) => provider === kind ? base_url ?? [] : []),
       ],
       headers: mergeHeaders(...settings.headers),
+      onnx: modelOf(task, settings),
       requestTimeoutMs: settings.request_timeout,
       perAttemptTimeoutMs: settings.per_attempt_timeout,
     };
@@ -117,8 +125,31 @@ export function pipelineProviders(
       contextTokens: settings.context_tokens,
       temperature: settings.temperature,
     })),
-    rerank: rerank && settingOf(rerank),
+    rerank: rerank && settingOf(rerank, "rerank"),
   };
+}
+
+/** The model that a section names; undefined for providers that are asked over a network, and for `local`. */
+function modelOf(
+  task: ModelSettings["task"],
+  { provider, model_path: path, pooling, query_prefix, passage_prefix }: Pick<
+    ProviderSettings<string>,
+    "provider" | "model_path" | "pooling" | "query_prefix" | "passage_prefix"
+  >,
+): ModelSettings | undefined {
+  if (provider !== "onnx" || path === undefined) return undefined;
+  return { path, task, pooling, queryPrefix: query_prefix, passagePrefix: passage_prefix };
+}
+
+/** The models of this machine that a configuration names. */
+export function configuredModels(
+  config: Pick<Config, "embedding" | "pipelines" | "vendors">,
+): ModelSettings[] {
+  const settings = config.pipelines.flatMap((pipeline) => {
+    const { embedding, reembed, rerank } = pipelineProviders(pipeline, config.vendors);
+    return [embedding, reembed, rerank];
+  });
+  return [embeddingProvider(config), ...settings].flatMap((setting) => setting?.onnx ?? []);
 }
 
 /** The files that hold the providers' keys by name, without those of the home folder. */
@@ -127,7 +158,7 @@ export function keyFilesOf(settings: readonly ProviderSetting[]): string[] {
 }
 
 function withVendorKeys(kind: ProviderKind, sources: ApiKeySources, vendors: Vendors): ApiKeySources {
-  if (kind === "ollama" || kind === "local") return {};
+  if (kind === "ollama" || kind === "onnx" || kind === "local") return {};
   const { api_key: environment, api_key_file: homeFile } = vendors.keys[kind];
   return { ...sources, environment, homeFile };
 }

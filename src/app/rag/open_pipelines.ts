@@ -23,6 +23,7 @@ import { chooseModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
+import type { OnnxModels } from "../../llm/onnx/onnx_models.ts";
 import type { UsageLedger } from "../../llm/usage.ts";
 
 interface OpenPipelinesOptions {
@@ -36,6 +37,8 @@ interface OpenPipelinesOptions {
   /** Outlives a reload. */
   readonly ledger: UsageLedger;
   readonly files: FileWatch;
+  /** Those of this machine. Optional: none where no provider is of the kind onnx. */
+  readonly models?: OnnxModels | undefined;
   /** As createConnectionPools() takes it. */
   readonly shortageWaitMs?: number;
   /** Optional; omit to disable counting. */
@@ -84,7 +87,7 @@ async function openPipeline(
   pools: ConnectionPools,
   options: OpenPipelinesOptions,
 ) {
-  const { config: { vendors, pass_file, traces }, guard, ledger, files } = options;
+  const { config: { vendors, pass_file, traces }, guard, ledger, files, models } = options;
   const { metrics = createServerMetrics() } = options;
   const logger = options.logger.with({ pipeline: config.name });
   const providers = await openPipelineProviders(config, {
@@ -92,6 +95,7 @@ async function openPipeline(
     tracedOrigins: traces.propagate_to,
     ledger,
     files,
+    models,
     metrics,
     logger,
   });

@@ -7,6 +7,7 @@ import { connect } from "../../postgres/connect/connect.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type OpenPipeline, type OpenPipelines, openPipelines } from "./open_pipelines.ts";
+import { createOnnxModels } from "../../llm/onnx/onnx_models.ts";
 import { createUsageLedger } from "../../llm/usage.ts";
 
 /** A role in place of the pipeline's own, which as a rule only reads. */
@@ -61,8 +62,17 @@ export async function openAllPipelines(config: Config, logger: Logger): Promise<
   await using opening = new AsyncDisposableStack();
   const files = opening.use(createFileWatch());
   const guard = await createStatementGuard();
+  const models = createOnnxModels({ libraryPath: config.models.library_path, logger });
   const { list } = opening.use(
-    await openPipelines({ config, guard, ledger: createUsageLedger(), files, shortageWaitMs, logger }),
+    await openPipelines({
+      config,
+      guard,
+      ledger: createUsageLedger(),
+      files,
+      models,
+      shortageWaitMs,
+      logger,
+    }),
   );
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };

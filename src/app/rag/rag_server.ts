@@ -25,7 +25,8 @@ import { type HttpServer, serveHttp } from "../serve_http.ts";
 import { servePipelines } from "./serve_pipelines.ts";
 import { opennessWarning } from "../checks/configuration_checks.ts";
 
-interface RagServerOptions extends Pick<Running, "config" | "files" | "logger">, Partial<RagParts> {
+interface RagServerOptions
+  extends Pick<Running, "config" | "files" | "models" | "logger">, Partial<RagParts> {
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
   /** Optional: none where the server asks nobody who is calling. */

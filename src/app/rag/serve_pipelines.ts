@@ -10,6 +10,7 @@ import { waitBoundsOf } from "../shared_parts.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings } from "../checks/startup_warnings.ts";
+import type { OnnxModels } from "../../llm/onnx/onnx_models.ts";
 import { createUsageLedger } from "../../llm/usage.ts";
 
 export interface ServePipelinesOptions {
@@ -17,6 +18,8 @@ export interface ServePipelinesOptions {
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
   readonly files: FileWatch;
+  /** Those of this machine. Optional: none where no provider is of the kind onnx. */
+  readonly models?: OnnxModels | undefined;
   readonly metrics: ServerMetrics;
   /** Optional; omit to disable counting. */
   readonly quotas?: Quotas | undefined;
@@ -31,7 +34,7 @@ const retireMarginMs = 1_000;
 
 /** Opens the pipelines of a configuration, and replaces them when it changes. */
 export async function servePipelines(options: ServePipelinesOptions) {
-  const { config, files, metrics, logger } = options;
+  const { config, files, models, metrics, logger } = options;
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
@@ -44,6 +47,7 @@ export async function servePipelines(options: ServePipelinesOptions) {
       guard,
       ledger,
       files,
+      models,
       metrics,
       logger,
     });

@@ -148,6 +148,11 @@ export const configSchema = section({
   ),
   llm: llm.prefault({}),
   embedding: embedding.optional(),
+  models: section({
+    library_path: filePath().optional().describe(
+      "Folder of the npm package onnxruntime-node, whose library runs models of the kind onnx; without it, the folder onnxruntime-node beside the executable, else WebAssembly",
+    ),
+  }).prefault({}),
   knowledgebase: section({
     enabled: toggle().optional().describe(
       "Offer search_knowledgebase, if a pipeline is named; without it, true",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { CompletionKind, EmbeddingKind } from "../../llm/provider_kinds.ts";
+import { poolings } from "../../llm/onnx/pooling_kinds.ts";
 import {
   apiKey,
   choice,
@@ -28,8 +29,23 @@ const vectorKinds = [
   "voyage",
   "gemini",
   "ollama",
+  "onnx",
   "local",
 ] as const satisfies readonly EmbeddingKind[];
+
+/** A model of this machine that makes embeddings: what the folder's files do not say. */
+export const onnxEmbedding = {
+  model_path: filePath().optional().describe(
+    "Folder of a model for onnx, or its file .onnx where it has several",
+  ),
+  pooling: choice(...poolings).optional().describe(
+    "How onnx makes one vector of a text's; without it, as the folder's files say",
+  ),
+  query_prefix: text().optional().describe(
+    'Text that onnx puts before questions, such as "query: " for models of E5; without it, as the files say',
+  ),
+  passage_prefix: text().optional().describe('Text that onnx puts before documents, such as "passage: "'),
+};
 
 /** A provider that takes over where those before it fail. */
 const fallback = section({
@@ -115,5 +131,6 @@ export const embedding = section({
   voyage_api_key_file: filePath().optional().describe("File that holds Voyage's key"),
   voyage_base_url: webAddress().optional().describe("Address of a gateway, instead of Voyage's own"),
   ...vendorsOfBoth,
+  ...onnxEmbedding,
   per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt; 0: no limit"),
 });

@@ -126,6 +126,7 @@ const rerank = section({
     "Kind of provider; without one, no reranking",
   ),
   model,
+  model_path: filePath().optional().describe("Folder of a cross-encoder for onnx, or its file .onnx"),
   top_k: integer(0).optional().describe("Most documents after reranking; 0: as many as top_n"),
   ...connection,
   per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt"),

@@ -2,7 +2,7 @@ import { completionKinds, embeddingKinds, type KeyVendor } from "../../llm/provi
 import { queryLimits } from "../../rag_server/query_limits.ts";
 import { auth } from "./auth.ts";
 import { clientIp, tlsFiles } from "./http.ts";
-import { contextTokens } from "./llm.ts";
+import { contextTokens, onnxEmbedding } from "./llm.ts";
 import {
   address,
   choice,
@@ -71,6 +71,7 @@ export const providerConnection = {
 export const embeddingProvider = section({
   provider: choice(...embeddingKinds).optional().describe("Kind of provider"),
   ...providerConnection,
+  ...onnxEmbedding,
 });
 
 /** The provider of answers; what a pipeline leaves out it takes from `defaults`. */

@@ -122,18 +122,19 @@ function rerank(vendor: VendorName): Subject {
   };
 }
 
-/** Whatever speaks Cohere's interface is played by one. */
-function vendorOf(kind: Exclude<ProviderKind, "local">): VendorName {
-  return kind === "cohere" ? "rerank" : kind;
+/** Whatever speaks Cohere's interface is played by one; what runs on this machine speaks none. */
+function vendorsOf(kinds: readonly ProviderKind[]): VendorName[] {
+  const remote = kinds.filter((kind) => kind !== "local" && kind !== "onnx");
+  return remote.map((kind) => kind === "cohere" ? "rerank" : kind);
 }
 
-const completing = completionKinds.filter((kind) => kind !== "local").map(vendorOf);
+const completing = vendorsOf(completionKinds);
 
 export const subjects: readonly Subject[] = [
   ...completing.map(completion),
   ...completing.map(stream),
-  ...embeddingKinds.filter((kind) => kind !== "local").map(vendorOf).map(embedding),
-  ...rerankKinds.map(vendorOf).map(rerank),
+  ...vendorsOf(embeddingKinds).map(embedding),
+  ...vendorsOf(rerankKinds).map(rerank),
 ];
 
 export function neverAborted(): AbortSignal {
