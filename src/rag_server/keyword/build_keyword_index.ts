@@ -182,14 +182,14 @@ async function refuseOtherShape(
   session: SqlSession,
   options: BuildKeywordIndexOptions,
   record: IndexRecord,
-  { config }: IndexSource,
+  { config, grams }: IndexSource,
 ): Promise<void> {
   const [row] = await session.query(
     `SELECT format = ${indexFormat} AND id_column = $2 AND config = $3
-        AND config_column IS NOT DISTINCT FROM $4,
+        AND config_column IS NOT DISTINCT FROM $4 AND grams = $5,
       state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
       FROM ${indexTable} WHERE id = $1`,
-    [record.id, options.idColumn, config, options.configColumn ?? null],
+    [record.id, options.idColumn, config, options.configColumn ?? null, String(grams)],
   );
   const [isSame, follows] = (row ?? []).map((value) => value === "t");
   if (isSame && follows) return;
@@ -214,7 +214,7 @@ async function sampleLength(session: SqlSession, source: IndexSource): Promise<n
   const [row] = await session.query(`SELECT avg(a.length)
     FROM (SELECT ${textAndConfigSql(source)}
       FROM ${source.table} s LIMIT ${sampleRows}) t
-    CROSS JOIN LATERAL (${documentSql("t.text", "t.config")}) a`);
+    CROSS JOIN LATERAL (${documentSql("t.text", "t.config", false)}) a`);
   return Math.max(1, Math.round(Number(row?.[0] ?? usualLength)));
 }
 
