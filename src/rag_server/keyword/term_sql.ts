@@ -57,7 +57,8 @@ export function vectorSql(text: string, config: string): string {
   return `(SELECT words FROM ${analysisSql(text, config)})`;
 }
 
-/** What is read out of a text: SQL for a FROM clause with one row of `plain`, `spaced`, `whole` and `words`. */
+/** What is read out of a text: SQL for a FROM clause with one row: `plain`, `words`, and of those that are left out `written`
+ * (with others), `whole` (the others) and `stops`. */
 function analysisSql(text: string, config: string): string {
   const vector = (of: string) => `to_tsvector(${config}::regconfig, ${of})`;
   // a word loses its accents after its ending, which the stemmers of Romance languages know by them; for who types none,
@@ -66,12 +67,22 @@ function analysisSql(text: string, config: string): string {
     CROSS JOIN LATERAL (SELECT ${foldSql('lower(body COLLATE "default")')} AS plain,
       ${spacedSql("body")} AS spaced OFFSET 0) readings
     CROSS JOIN LATERAL (SELECT ${vector("spaced")} AS whole, ${vector(partsSql("spaced"))} AS parts,
-      CASE WHEN plain <> lower(body COLLATE "default")
-        THEN ${vector(spacedSql("plain"))} END AS again OFFSET 0) vectors
-    CROSS JOIN LATERAL (SELECT ${
+      to_tsvector('pg_catalog.simple', spaced) AS written OFFSET 0) vectors
+    CROSS JOIN LATERAL (SELECT ARRAY(SELECT u.lexeme FROM unnest(ts_delete(written, tsvector_to_array(whole))) u
+      WHERE ${vector("u.lexeme")} = '') AS stops,
+      ${
     foldVectorSql("whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')")
-  } AS known, ${foldVectorSql("again")} AS again OFFSET 0) folded
-    CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(folded.again, tsvector_to_array(known)), 'C'), '')
+  } AS known OFFSET 0) first_forms
+    CROSS JOIN LATERAL (SELECT ${
+    foldVectorSql(
+      vector(
+        `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '') FROM unnest(written) u
+        CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
+        WHERE f.word <> u.lexeme AND u.lexeme <> ALL (stops))`,
+      ),
+    )
+  } AS again OFFSET 0) second_forms
+    CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(again, tsvector_to_array(known)), 'C'), '')
       || coalesce((${writtenSql}), '') AS words OFFSET 0) found`;
 }
 
@@ -96,8 +107,6 @@ const gramLength = 5;
 export function lexemesSql(text: string, config: string, grams: boolean): string {
   const hash = (of: string, seed: string) =>
     `hashtextextended(${of} COLLATE "C", hashtextextended(${seed} COLLATE "C", 0)) & ${termMask}`;
-  const stops = `unnest(ts_delete(to_tsvector('pg_catalog.simple', a.spaced), tsvector_to_array(a.whole))) u
-      WHERE to_tsvector(${config}::regconfig, u.lexeme) = ''`;
   const count = "coalesce(cardinality(u.positions), 1)";
   const parts = `UNION ALL
     SELECT ${hash(`substr(w.word, i, ${gramLength})`, "'parts of words'")},
@@ -116,7 +125,7 @@ export function lexemesSql(text: string, config: string, grams: boolean): string
     SELECT ${
     hash(collapseSql(foldSql("u.lexeme")), config)
   }, sum(${count}), min(u.positions[1]), 1, '${termKinds.stop}'
-    FROM ${stops} GROUP BY 1
+    FROM unnest(ts_delete(a.written, tsvector_to_array(a.whole))) u WHERE u.lexeme = ANY (a.stops) GROUP BY 1
     ${grams ? parts : ""}) t`;
 }
 
