@@ -193,12 +193,14 @@ async function refuseOtherShape(
   );
   const [isSame, follows] = (row ?? []).map((value) => value === "t");
   if (isSame && follows) return;
-  const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
+  const reason = isSame
+    ? "it no longer follows its table"
+    : "it has other columns, configuration, word_parts or format";
   throw new AppError(
     "conflict",
     `Cannot continue the keyword index of ${
       nameInMessage(options.table)
-    }: ${reason}; drop it first with -drop-index`,
+    }: ${reason}; drop it with -drop-index, then run -index-pipeline again`,
   );
 }
 

@@ -53,7 +53,8 @@ export function spacedSql(text: string): string {
   return `regexp_replace(${text} COLLATE "C", ${quoteLiteral(`${unspaced}+`)}, ' ', 'g')`;
 }
 
-/** A `tsvector` with all its words in this form. */
+/** A `tsvector` with all its words in this form. What was nothing but a mark is none. */
 export function foldVectorSql(vector: string): string {
-  return `${collapseSql(foldSql(`(${vector})::text`))}::tsvector`;
+  const folded = collapseSql(foldSql(`(${vector})::text`));
+  return `regexp_replace(${folded}, ${quoteLiteral("(^| )''(?!')[^ ]*")}, '', 'g')::tsvector`;
 }

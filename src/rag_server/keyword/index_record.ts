@@ -79,14 +79,17 @@ export const schemaSql = [
     config_column text,
     configs text[] NOT NULL,
     base_length float8 NOT NULL DEFAULT 0,
-    grams bool NOT NULL,
     state text NOT NULL DEFAULT 'new',
     cursor text,
     documents bigint NOT NULL DEFAULT 0,
     average_length float8 NOT NULL DEFAULT 1,
     refreshed_at timestamptz,
     UNIQUE (source, text_column))`,
+  `ALTER TABLE ${indexTable} ADD COLUMN IF NOT EXISTS grams bool NOT NULL DEFAULT false`,
 ];
+
+/** Whether an index `i` has parts of words, as SQL that older tables know too. */
+export const gramsSql = "coalesce((to_jsonb(i) ->> 'grams')::bool, false)";
 
 /** The record of an index on a column, of any format; undefined where there is none. */
 export async function findRecord(
@@ -96,7 +99,7 @@ export async function findRecord(
 ): Promise<IndexRecord | undefined> {
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
-    `SELECT id, state, format, cursor, base_length, grams FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
+    `SELECT id, state, format, cursor, base_length, ${gramsSql} FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;

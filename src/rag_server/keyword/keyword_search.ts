@@ -17,8 +17,8 @@ import {
   impactSql,
   inverseFrequencySql,
   lexemesSql,
-  usualBm25,
   termKinds,
+  usualBm25,
   vectorSql,
 } from "./term_sql.ts";
 
@@ -36,7 +36,7 @@ export interface KeywordSearch {
 export type SearchByWords = (search: KeywordSearch) => SqlText;
 
 /** The longest answer of a keyword search, in rows. */
-const longestAnswer = 400;
+export const longestAnswer = 400;
 
 /**
  * The statement that ranks a table's rows by a question's words: any of them, never all. It gives rows of `id` (text)
@@ -67,6 +67,34 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
     case "tsvector":
       return plainTextSql(index, askedOfParser);
   }
+}
+
+/** A condition on `source`, the table, for the rows that do not have a word, in any form in which it would find them. */
+export type LackOfWord = (word: string) => SqlText;
+
+export function lackOfWord(index: KeywordIndex, word: string): SqlText {
+  const { idColumn, textColumn } = index;
+  if (index.kind === "postern" && index.hasLeakproofKey) {
+    const { documents } = indexObjects(index.id);
+    // worked out once, not for each row
+    const all = (what: string) =>
+      verbatimSql`(SELECT array_agg(${what} ORDER BY c.name, t.term)
+        FROM (SELECT ${sql`${word}`}::text AS text) q CROSS JOIN ${configsSql(index)} c
+        CROSS JOIN LATERAL (${
+        lexemesSql("q.text", "c.name", false)
+      }) t WHERE t.share = 1 AND t.kind = '${termKinds.word}')`;
+    return verbatimSql`NOT EXISTS (SELECT FROM ${documents} d
+      CROSS JOIN LATERAL unnest(${all("t.term")}, ${all("c.name")}) t(term, config)
+      WHERE d.key = source.${idColumn}
+      GROUP BY t.config HAVING bool_and(coalesce(${countInSql("d.terms", "t.term")}, 0) > 0))`;
+  }
+  const config = quoteLiteral(
+    "config" in index && index.config !== undefined ? index.config : "pg_catalog.simple",
+  );
+  const vector = index.kind === "tsvector" && index.vector !== undefined
+    ? index.vector
+    : vectorSql(`source.${textColumn}::text`, config);
+  return verbatimSql`NOT (${vector} @@ plainto_tsquery(${config}::regconfig, ${sql`${word}`}))`;
 }
 
 /** A search whose question is a parameter: all other texts below are our own SQL. */
@@ -152,24 +180,26 @@ function ownIndexSql(index: OwnIndex, { question, limit, filter, bm25 }: AskedWo
   ORDER BY r.score DESC, r.key LIMIT ${limit}`;
 }
 
+/** The configurations of an index's rows, as SQL for rows of `name`. */
+function configsSql({ id, config }: OwnIndex): string {
+  return config === undefined
+    ? `(SELECT unnest(configs) AS name FROM ${indexTable} WHERE id = ${id})`
+    : `(SELECT ${quoteLiteral(config)}::text AS name)`;
+}
+
 /**
  * The question's words as rows of `term`, `weight`, and `expected`: what one that is not on its list may still have.
  */
-function wordsSql({ id, config, grams }: OwnIndex, question: SqlText): SqlText {
-  const { lists, recent } = indexObjects(id);
-  const configs = config === undefined
-    ? `(SELECT unnest(configs) AS name FROM ${indexTable} WHERE id = ${id})`
-    : `(SELECT ${quoteLiteral(config)}::text AS name)`;
+function wordsSql(index: OwnIndex, question: SqlText): SqlText {
+  const { lists, recent } = indexObjects(index.id);
   const bestOf = (kinds: string) =>
     `(SELECT * FROM known WHERE kind ${kinds} '${termKinds.gram}' ORDER BY df, term LIMIT ${rankingWords})`;
   return verbatimSql`asked AS MATERIALIZED (
-    SELECT t.term, t.kind, max(t.count * t.share * CASE t.kind WHEN '${termKinds.gram}' THEN ${
-    (globalThis as any).GW ?? gramWeight
-  } ELSE 1 END) AS count
+    SELECT t.term, t.kind, max(t.count * t.share * CASE t.kind WHEN '${termKinds.gram}' THEN ${gramWeight} ELSE 1 END) AS count
     FROM (SELECT l.*, row_number() OVER (PARTITION BY l.kind ORDER BY l.place, l.term) AS number,
         bool_or(l.kind = '${termKinds.word}') OVER (PARTITION BY c.name) AS has_words
-      FROM (SELECT ${question}::text AS text) q CROSS JOIN ${configs} c
-      CROSS JOIN LATERAL (${lexemesSql("q.text", "c.name", grams)}) l) t
+      FROM (SELECT ${question}::text AS text) q CROSS JOIN ${configsSql(index)} c
+      CROSS JOIN LATERAL (${lexemesSql("q.text", "c.name", index.grams)}) l) t
     WHERE t.number <= ${askedWords} AND NOT (t.kind = '${termKinds.stop}' AND t.has_words) GROUP BY 1, 2
   ), known AS MATERIALIZED (
     SELECT a.term, a.kind, f.df, a.count * ${inverseFrequencySql("s.documents", "f.df")} AS weight,

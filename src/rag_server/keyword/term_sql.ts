@@ -10,7 +10,7 @@ const countBits = 65_535;
 const termMask = -65_536;
 
 /** Characters of a text that are read. No text of this length is too long for a tsvector. */
-const maxTextLength = 100_000;
+export const maxTextLength = 100_000;
 
 const impactScale = 32_767;
 const docBits = 48;
@@ -104,7 +104,7 @@ const gramLength = 5;
  *
  * @param grams whether parts of words are among them
  */
-export function lexemesSql(text: string, config: string, grams: boolean): string {
+export function lexemesSql(text: string, config: string, grams = false): string {
   const hash = (of: string, seed: string) =>
     `hashtextextended(${of} COLLATE "C", hashtextextended(${seed} COLLATE "C", 0)) & ${termMask}`;
   const count = "coalesce(cardinality(u.positions), 1)";
