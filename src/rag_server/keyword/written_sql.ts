@@ -43,6 +43,10 @@ const dates: readonly (readonly [expression: string, year: string, month: string
   [`${day}/${day}/${year}`, "m[3]", "m[1]", "m[2]"],
 ];
 
+/** Signs of units, in small letters; what else stands behind a number, as "of", is none. */
+const unit =
+  `(?:[kmgtµnpcdh]?(?:v|a|ah|w|wh|va|hz|bit|b|m|g|s|l|pa|n|nm|j|bar|cal)|[kmgt]ib|m[23]|km/?h|min|h|d|t|rpm|db|px|dpi|k|°?[cf]|lbs?|oz|ft|ω|%|€)`;
+
 /** Each way of writing as SQL for rows of `word` and `place`: a regular expression, and what it stands for in its match `m`. */
 const ways = [
   ["([a-z](?:#|[+][+]))", "SELECT m[1]"],
@@ -53,6 +57,10 @@ const ways = [
   [
     "(?:([a-z]{2,})([0-9]{2,})[a-z]{0,2}|([0-9]+(?:[.,][0-9]+)?)([a-zµ]{1,4}))(?![a-z0-9])",
     "SELECT w FROM unnest(m) w WHERE w IS NOT NULL",
+  ],
+  [
+    `([0-9]+(?:[.,][0-9]+)?)[ \\u00A0\\u202F]?(${unit})(?![a-z0-9])`,
+    "SELECT replace(m[1], ',', '.') || ltrim(m[2], '°')",
   ],
   ...dates.map(([expression, year, month, day]) => [
     expression,
@@ -72,7 +80,7 @@ const ways = [
  * - pairs of neighbouring letters in scripts without blanks between words, and single ones with weight C;
  * - C# and C++;
  * - codes without their hyphens, as AX204B for AX-204-B, and the letters and digits of RFC2616;
- * - a number and its unit apart: 230V;
+ * - a number and its unit, together and apart: 230 V as 230V, and the other way round;
  * - dates as 2024-05-17, by their numbers or their month's name. With slashes, both orders of day and month are meant.
  */
 export const writtenSql =
