@@ -154,11 +154,11 @@ function isSameConfig(one: string, other: string): boolean {
   return bareName(one) === bareName(other);
 }
 
-function bareName(config: string): string {
+export function bareName(config: string): string {
   return config.replace(/^.*\./, "").toLowerCase();
 }
 
-function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
+export function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
   const { name } = ownCommand();
   const make = `${name} -index-pipeline ${shellWord(pipeline)}`;
   return { make, remake: `${name} -drop-index ${shellWord(pipeline)}\n${make}` };
