@@ -75,7 +75,7 @@ const table = section({
     "PostgreSQL's text search configuration for the text, or the column that names it for each row; without it, english",
   ),
   word_parts: toggle().optional().describe(
-    "Find words by their parts in the keyword index; without it, where the language joins words: docs/rag.md",
+    "Find words by their parts in the keyword index; without it, where the language joins words",
   ),
   filter: filter.optional().describe("Which rows to search: SQL text, or conditions and logic"),
   filter_columns: keptEmpty(list(text())).optional().describe(

@@ -65,7 +65,7 @@ export async function inspectSource(session: SqlSession, request: KeywordIndexRe
     config: configName,
     configColumn: configColumn === undefined ? undefined : quoteIdentifier(configColumn),
     hasRowSecurity: rowSecurity === "t",
-    grams: request.grams ?? hasGrams(configName),
+    grams: request.grams ?? joiningConfigs.test(configName),
   };
 }
 
@@ -88,10 +88,6 @@ const uniqueSql = `SELECT 1 FROM pg_index i
  * .040 in German and Turkish as `simple`; but .002 in Spanish, and nothing on Cranfield.
  */
 const joiningConfigs = /danish|dutch|finnish|german|greek|hungarian|norwegian|swedish|turkish|simple/;
-
-function hasGrams(config: string): boolean {
-  return joiningConfigs.test(config);
-}
 
 /**
  * The configuration of a row, as SQL for a qualified name.

@@ -70,8 +70,6 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
 }
 
 /** A condition on `source`, the table, for the rows that do not have a word, in any form in which it would find them. */
-export type LackOfWord = (word: string) => SqlText;
-
 export function lackOfWord(index: KeywordIndex, word: string): SqlText {
   const { idColumn, textColumn } = index;
   if (index.kind === "postern" && index.hasLeakproofKey) {

@@ -29,18 +29,17 @@ const phrase = new RegExp(`${before}(?:${quoted})|「[^「」\\n]{1,200}」`, "g
  * Reads a question as search engines do. A hyphen counts only before a word and behind a blank, and not where nothing but
  * function words would be left, as of "What does -v do?".
  */
-export function readOperators(question: string): AskedOperators {
+export function readOperators(asked: string): AskedOperators {
+  // PostgreSQL has no place for NUL in a text
+  const question = asked.replaceAll("\0", " ");
   const rest = question.replace(exclusion, " ");
   const tellsSomething = words(rest).some((word) => !isFunctionWord(word));
   const text = tellsSomething ? rest : question;
   const found = (from: string, expression: RegExp, group: number) =>
     Array.from(from.matchAll(expression), (match) => match[group] ?? "")
       .filter((one) => words(one).length > 0).slice(0, maxOperators);
-  return {
-    text,
-    phrases: found(text, phrase, 0),
-    excluded: tellsSomething ? found(question, exclusion, 1) : [],
-  };
+  const excluded = tellsSomething ? found(question, exclusion, 1) : [];
+  return { text, phrases: found(text, phrase, 0), excluded };
 }
 
 const blank = String.raw`[[:space:]!-/:-@[-\u0060{-~\u0080-\u00BF\u2000-\u206F\u3000-\u303F]`;

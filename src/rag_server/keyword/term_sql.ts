@@ -134,18 +134,16 @@ export function lexemesSql(text: string, config: string, grams = false): string 
  */
 export const termKinds = { word: "w", stop: "s", gram: "g" } as const;
 
-/** A text as a document's row keeps it: SQL for one row of `terms`, sorted, and `length` in words. */
+/**
+ * A text as a document's row keeps it: SQL for one row of `terms`, sorted, each once, as a stop word may be what another
+ * word comes to, and `length` in words.
+ */
 export function documentSql(text: string, config: string, grams: boolean): string {
   return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term | l.count), '{}') AS terms,
       coalesce(sum(l.count) FILTER (WHERE l.kind = '${termKinds.word}'), 0)::int AS length
-    FROM (${onceSql(text, config, grams)}) l`;
-}
-
-/** The terms of a text, each once: a stop word may be what another word comes to. */
-function onceSql(text: string, config: string, grams: boolean): string {
-  return `SELECT term, max(count)::int AS count, max(kind) AS kind FROM (${
+    FROM (SELECT term, max(count)::int AS count, max(kind) AS kind FROM (${
     lexemesSql(text, config, grams)
-  }) t GROUP BY 1`;
+  }) t GROUP BY 1) l`;
 }
 
 /** The term of an element of a document's array. */

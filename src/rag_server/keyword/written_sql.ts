@@ -2,24 +2,10 @@ import { quoteLiteral } from "../../postgres/sql_text.ts";
 import { unspaced } from "./fold_sql.ts";
 
 /** The beginnings of the months' names in eight languages, without accents, each before its month's number. */
-const months = [
-  ["jan", "ene", "gen", "янв"],
-  ["feb", "fev", "фев"],
-  ["mar", "mae", "maa", "mrt", "мар"],
-  ["apr", "avr", "abr", "апр"],
-  ["may", "mai", "mei", "mag", "май", "мая"],
-  ["jun", "giu", "июн"],
-  ["jul", "lug", "июл"],
-  ["aug", "aou", "ago", "авг"],
-  ["sep", "set", "сен"],
-  ["oct", "okt", "out", "ott", "окт"],
-  ["nov", "ноя"],
-  ["dec", "dez", "dic", "дек"],
-];
-const month = `(${months.flat().join("|")}|juin|juil)[a-zа-я]*[.]?`;
-const monthNumbers = months.map((names, at) =>
-  names.map((name) => name + String(at + 1).padStart(2, "0")).join("")
-).join("");
+const monthNumbers =
+  "jan01ene01gen01янв01feb02fev02фев02mar03mae03maa03mrt03мар03apr04avr04abr04апр04may05mai05mei05mag05май05" +
+  "мая05jun06giu06июн06jul07lug07июл07aug08aou08ago08авг08sep09set09сен09oct10okt10out10ott10окт10nov11ноя11dec12dez12dic12дек12";
+const month = `(${monthNumbers.match(/\D+/g)?.join("|")}|juin|juil)[a-zа-я]*[.]?`;
 
 /** The number of a month by its name, as SQL. French has juin and juillet. */
 const monthSql = (name: string) =>

@@ -1,13 +1,8 @@
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
+import type { SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import {
-  keywordSearch,
-  type LackOfWord,
-  lackOfWord,
-  longestScan,
-  type SearchByWords,
-} from "../keyword/keyword_search.ts";
+import { keywordSearch, lackOfWord, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
@@ -23,7 +18,7 @@ export interface SearchedTable {
   /** Optional: none where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
   /** Optional, as the search. */
-  readonly lackOfWord?: LackOfWord;
+  readonly lackOfWord?: (word: string) => SqlText;
   /**
    * Whether each question needs a plan of its own: extensions look at the question when they plan, and some give no scores,
    * or no rows, by a plan that was made for every question.

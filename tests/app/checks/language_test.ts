@@ -3,6 +3,7 @@ import { testWithPgvector } from "../../support/database.ts";
 import { assertFault, createDoctorFixture } from "./fixture.ts";
 
 const check = "language of docs";
+const fine = [{ check, ok: true }];
 const tableOf = (text: string) => `
   CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(3), lang text);
   INSERT INTO docs SELECT n, '${text}', '[1,2,3]', 'german' FROM generate_series(1, 20) n`;
@@ -20,8 +21,8 @@ const texts: Readonly<Record<string, string>> = {
 testWithPgvector("the doctor proposes the language of the texts, where another is configured", async () => {
   for (const [language, text] of Object.entries(texts)) {
     await using fixture = await createDoctorFixture(tableOf(text));
-    assert.deepEqual(await fixture.look(check, { textSearchConfig: language }), [], language);
-    assert.deepEqual(await fixture.look(check, { textSearchConfig: "lang" }), [], language);
+    assert.deepEqual(await fixture.look(check, { textSearchConfig: language }), fine, language);
+    assert.deepEqual(await fixture.look(check, { textSearchConfig: "lang" }), fine, language);
     const configured = language === "english" ? "german" : "english";
     const remedy = assertFault(
       await fixture.look(check, { textSearchConfig: configured }),
@@ -41,6 +42,6 @@ testWithPgvector(
       assert.deepEqual(await fixture.look(check), [{ check, ok: true, note }]);
     }
     await using fixture = await createDoctorFixture(tableOf("XJ-9000 1.2.3 Lorem"));
-    assert.deepEqual(await fixture.look(check), []);
+    assert.deepEqual(await fixture.look(check), fine);
   },
 );

@@ -13,8 +13,9 @@ const leastLetters = 0.3;
 const leastStops = 0.2;
 const clearly = 1.4;
 
-/** Scripts of languages for which PostgreSQL has a configuration without stop words. */
+/** Scripts without blanks, and of languages for which PostgreSQL has a configuration without stop words. */
 const scripts: Readonly<Record<string, string>> = {
+  unspaced,
   greek: "[\\u0370-\\u03FF]",
   arabic: "[\\u0600-\\u06FF]",
   hindi: "[\\u0900-\\u097F]",
@@ -26,7 +27,6 @@ const scripts: Readonly<Record<string, string>> = {
 interface Shares {
   readonly stops: Readonly<Record<string, number>>;
   readonly letters: Readonly<Record<string, number>>;
-  readonly unspaced: number;
 }
 
 /** Whether the texts are in the language that the configuration names, as a sample of their words and letters tells. */
@@ -37,11 +37,11 @@ export function languageCheck(subject: TableSubject): Check {
     if (table.columns.has(textSearchConfig)) return [];
     const shares = await readJson<Shares>(database, signal, sharesSql(table.relation, table.textColumn));
     if (shares === undefined) return [];
-    if (shares.unspaced > leastLetters) {
-      return [note("its texts have no blanks between words, so pairs of letters are searched")];
-    }
     const configured = bareName(textSearchConfig);
     const spoken = languageOf(shares, configured);
+    if (spoken === "unspaced") {
+      return [note("its texts have no blanks between words, so pairs of letters are searched")];
+    }
     if (spoken === undefined || spoken === configured) return [];
     return [
       warning(
@@ -80,8 +80,6 @@ function sharesSql(relation: string, textColumn: string): string {
         FROM words w) AS share
       FROM pg_ts_config c WHERE c.cfgnamespace = 'pg_catalog'::regnamespace
     )
-    SELECT json_build_object('unspaced', ${shareOf(unspaced)}, 'letters', json_build_object(${
-    ofScripts.join(", ")
-  }),
+    SELECT json_build_object('letters', json_build_object(${ofScripts.join(", ")}),
       'stops', (SELECT coalesce(json_object_agg(cfgname, coalesce(share, 0)), '{}') FROM stops))`;
 }
