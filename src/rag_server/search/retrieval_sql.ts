@@ -111,23 +111,14 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   if (hasPhrase) searches.push(sql`postern_phrase AS MATERIALIZED (${phraseSql(search, keywordSearch)})`);
   if (vectorWeight > 0) {
     const nearest = vectorSearch({ table, embedding, limit, filter, ...length });
-    searches.push(listed(
-      "postern_nearest",
-      "-distance",
-      hasPhrase
-        ? sql`SELECT * FROM (${nearest}) n WHERE n.id IN (SELECT id FROM postern_phrase) OR ${areNone}`
-        : nearest,
-    ));
+    const kept =
+      sql`SELECT * FROM (${nearest}) n WHERE n.id IN (SELECT id FROM postern_phrase) OR ${areNone}`;
+    searches.push(listed("postern_nearest", "-distance", hasPhrase ? kept : nearest));
   }
   if (keywordSearch !== undefined) {
-    const matching = keywordSearch({ question, limit, filter, bm25 });
-    searches.push(listed(
-      "postern_matching",
-      "score",
-      hasPhrase
-        ? sql`SELECT * FROM postern_phrase UNION ALL SELECT * FROM (${matching}) k WHERE ${areNone}`
-        : matching,
-    ));
+    const found = keywordSearch({ question, limit, filter, bm25 });
+    const kept = sql`SELECT * FROM postern_phrase UNION ALL SELECT * FROM (${found}) k WHERE ${areNone}`;
+    searches.push(listed("postern_matching", "score", hasPhrase ? kept : found));
   }
   return joinSql(searches, ", ");
 }

@@ -1,7 +1,7 @@
 import { ownCommand } from "../../../core/own_command.ts";
 import { AppError } from "../../../core/app_error.ts";
 import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
-import { gramsSql, indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
+import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
 import { fewTexts, keywordIndexOf } from "../../../rag_server/search/searched_table.ts";
 import { readJson } from "../../../postgres/read/read_trusted.ts";
 import { type Check, type CheckResult, createCheck, note, warning } from "../check.ts";
@@ -20,7 +20,6 @@ interface IndexRecord {
   readonly config: string;
   readonly configColumn: string | null;
   readonly idColumn: string;
-  readonly grams: boolean;
 }
 
 /** Whether an index ranks the documents by words, and is up to date. */
@@ -59,8 +58,8 @@ async function readRecord(
 }
 
 const recordSql = `SELECT json_build_object('state', state, 'format', format, 'config', config,
-    'configColumn', config_column, 'idColumn', id_column, 'grams', ${gramsSql})
-  FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`;
+    'configColumn', config_column, 'idColumn', id_column)
+  FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`;
 
 function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): CheckResult | undefined {
   const { make, remake } = commandsFor(subject);
@@ -91,9 +90,6 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
   }
   if (record.format < indexFormat) {
     return warning("An older version of Postern made the keyword index, so no question uses it", remake);
-  }
-  if (subject.settings.wordParts !== undefined && record.grams !== subject.settings.wordParts) {
-    return warning(`The keyword index was made with word_parts: ${record.grams}`, remake);
   }
   if (record.idColumn !== subject.table.key.name) {
     return warning("The keyword index has another id column than the pipeline", remake);
