@@ -33,6 +33,7 @@ const index: OwnIndex = {
   textColumn: '"body"',
   config: "pg_catalog.english",
   hasLeakproofKey: true,
+  grams: false,
   documents: 0,
   staleness: 0,
 };

@@ -199,13 +199,19 @@ function watchQueues(metrics: ServerMetrics, pipelines: readonly OpenPipeline[])
 }
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
-  const { id_column: idColumn, text_search_config: textSearchConfig, filter, filter_columns } = table;
+  const {
+    id_column: idColumn,
+    text_search_config: textSearchConfig,
+    word_parts: wordParts,
+    filter,
+    filter_columns,
+  } = table;
   const { metadata_columns: metadataColumns } = table;
   return {
     table: table.table,
     textColumn: table.text_column,
     vectorColumn: table.vector_column,
-    ...defined({ idColumn, textSearchConfig }),
+    ...defined({ idColumn, textSearchConfig, wordParts }),
     ...(filter === undefined
       ? {}
       : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),

@@ -86,7 +86,7 @@ async function forEachTable(
 }
 
 async function indexKeywords(
-  { table: name, textColumn, textSearchConfig }: SearchedTableSettings,
+  { table: name, textColumn, textSearchConfig, wordParts }: SearchedTableSettings,
   table: DocumentTable,
   connection: Connection,
   { named: { pipeline: { database } }, progress, print, signal }: IndexOperation,
@@ -111,6 +111,7 @@ async function indexKeywords(
     const { documents } = await buildKeywordIndex({
       connection,
       ...source,
+      ...(wordParts !== undefined && { grams: wordParts }),
       ...(textSearchConfig === undefined
         ? {}
         : isColumn

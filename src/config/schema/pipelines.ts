@@ -74,6 +74,9 @@ const table = section({
   text_search_config: text().optional().describe(
     "PostgreSQL's text search configuration for the text, or the column that names it for each row; without it, english",
   ),
+  word_parts: toggle().optional().describe(
+    "Find words by their parts in the keyword index; without it, where the language joins words",
+  ),
   filter: filter.optional().describe("Which rows to search: SQL text, or conditions and logic"),
   filter_columns: keptEmpty(list(text())).optional().describe(
     "Columns that requests may filter by, as name or meta->>key; empty: none; without it, every column",

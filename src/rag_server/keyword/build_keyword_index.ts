@@ -182,23 +182,25 @@ async function refuseOtherShape(
   session: SqlSession,
   options: BuildKeywordIndexOptions,
   record: IndexRecord,
-  { config }: IndexSource,
+  { config, grams }: IndexSource,
 ): Promise<void> {
   const [row] = await session.query(
     `SELECT format = ${indexFormat} AND id_column = $2 AND config = $3
-        AND config_column IS NOT DISTINCT FROM $4,
+        AND config_column IS NOT DISTINCT FROM $4 AND grams = $5,
       state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
       FROM ${indexTable} WHERE id = $1`,
-    [record.id, options.idColumn, config, options.configColumn ?? null],
+    [record.id, options.idColumn, config, options.configColumn ?? null, String(grams)],
   );
   const [isSame, follows] = (row ?? []).map((value) => value === "t");
   if (isSame && follows) return;
-  const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
+  const reason = isSame
+    ? "it no longer follows its table"
+    : "it has other columns, configuration, word_parts or format";
   throw new AppError(
     "conflict",
     `Cannot continue the keyword index of ${
       nameInMessage(options.table)
-    }: ${reason}; drop it first with -drop-index`,
+    }: ${reason}; drop it with -drop-index, then run -index-pipeline again`,
   );
 }
 
@@ -214,7 +216,7 @@ async function sampleLength(session: SqlSession, source: IndexSource): Promise<n
   const [row] = await session.query(`SELECT avg(a.length)
     FROM (SELECT ${textAndConfigSql(source)}
       FROM ${source.table} s LIMIT ${sampleRows}) t
-    CROSS JOIN LATERAL (${documentSql("t.text", "t.config")}) a`);
+    CROSS JOIN LATERAL (${documentSql("t.text", "t.config", false)}) a`);
   return Math.max(1, Math.round(Number(row?.[0] ?? usualLength)));
 }
 

@@ -73,7 +73,9 @@ function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, 
       FROM ${source.table} s WHERE ${beyond} ORDER BY ${id} LIMIT ${rows}
     ), added AS (
       INSERT INTO ${documents} (key, length, terms)
-      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a
+      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${
+    documentSql("b.text", "b.config", record.grams)
+  }) a
       WHERE b.doc IS NULL
       ON CONFLICT (key) DO NOTHING
     )

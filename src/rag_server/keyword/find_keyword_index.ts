@@ -2,7 +2,7 @@ import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
-import { indexFormat, indexTable } from "./index_record.ts";
+import { gramsSql, indexFormat, indexTable } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
 
 /** The means to rank a table's rows by the words of a question. Names are quoted for SQL. */
@@ -23,6 +23,8 @@ export interface OwnIndex extends KeywordSource {
   readonly config: string | undefined;
   /** Whether an index serves to look up ids under a policy: not where their `=` could tell of values, as numeric's. */
   readonly hasLeakproofKey: boolean;
+  /** Whether parts of words are among its terms. */
+  readonly grams: boolean;
   /** Documents at the last refresh. */
   readonly documents: number;
   /** The share of the documents that came or went since, as far as the planner's statistics tell; from 0. */
@@ -155,7 +157,7 @@ interface RelevanceIndex {
   readonly options: readonly string[];
 }
 
-type OwnFacts = Pick<OwnIndex, "id" | "config" | "hasLeakproofKey" | "documents" | "staleness">;
+type OwnFacts = Pick<OwnIndex, "id" | "config" | "grams" | "hasLeakproofKey" | "documents" | "staleness">;
 type Source = Pick<OwnIndex, "table" | "idColumn" | "textColumn">;
 
 async function extensionIndex(
@@ -249,7 +251,7 @@ const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog
 
 // estimates the rows inserted and deleted since: the difference of the two counts, and the recent ones
 const ownSql = `SELECT json_strip_nulls(json_build_object(
-  'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END,
+  'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END, 'grams', ${gramsSql},
   'hasLeakproofKey', EXISTS (SELECT FROM pg_attribute k
     JOIN pg_operator o ON o.oprleft = CASE k.atttypid WHEN 'varchar'::regtype THEN 'text'::regtype ELSE k.atttypid END
     JOIN pg_proc p ON p.oid = o.oprcode AND p.proleakproof

@@ -9,7 +9,7 @@ export const ownSchema = "postern";
 export const indexTable = `${ownSchema}.keyword_indexes`;
 
 /** The number for the layout of an index's tables and for the words that are in them. */
-export const indexFormat = 1;
+export const indexFormat = 2;
 
 /** The documents that are kept for a word that many have: those of highest impact. */
 export const listLength = 16_384;
@@ -62,6 +62,8 @@ export interface IndexRecord {
   readonly cursor: string | undefined;
   /** The average length that impacts were computed with; 0 until it is known. */
   readonly baseLength: number;
+  /** Whether parts of words are among the terms. */
+  readonly grams: boolean;
   readonly objects: IndexObjects;
 }
 
@@ -83,7 +85,11 @@ export const schemaSql = [
     average_length float8 NOT NULL DEFAULT 1,
     refreshed_at timestamptz,
     UNIQUE (source, text_column))`,
+  `ALTER TABLE ${indexTable} ADD COLUMN IF NOT EXISTS grams bool NOT NULL DEFAULT false`,
 ];
+
+/** Whether an index `i` has parts of words, as SQL that older tables know too. */
+export const gramsSql = "coalesce((to_jsonb(i) ->> 'grams')::bool, false)";
 
 /** The record of an index on a column, of any format; undefined where there is none. */
 export async function findRecord(
@@ -93,17 +99,18 @@ export async function findRecord(
 ): Promise<IndexRecord | undefined> {
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
-    `SELECT id, state, format, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
+    `SELECT id, state, format, cursor, base_length, ${gramsSql} FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;
-  const [id, state, format, cursor, baseLength] = row;
+  const [id, state, format, cursor, baseLength, grams] = row;
   return {
     id: Number(id),
     state: state as IndexState,
     format: Number(format),
     cursor: cursor ?? undefined,
     baseLength: Number(baseLength),
+    grams: grams === "t",
     objects: indexObjects(Number(id)),
   };
 }
@@ -122,8 +129,8 @@ export async function createRecord(
 ): Promise<void> {
   await transaction(session, async () => {
     const [row] = await session.query(
-      `INSERT INTO ${indexTable} (format, source, text_column, id_column, config, config_column, configs)
-      VALUES ($1, $2::oid, $3, $4, $5, $6, ARRAY[$5]) RETURNING id`,
+      `INSERT INTO ${indexTable} (format, source, text_column, id_column, config, config_column, configs, grams)
+      VALUES ($1, $2::oid, $3, $4, $5, $6, ARRAY[$5], $7) RETURNING id`,
       [
         indexFormat,
         source.oid,
@@ -131,6 +138,7 @@ export async function createRecord(
         request.idColumn,
         source.config,
         request.configColumn ?? null,
+        String(source.grams),
       ],
     );
     for (const statement of tableSql(indexObjects(Number(row?.[0])), source)) {

@@ -1,4 +1,6 @@
 import { quoteLiteral } from "../../postgres/sql_text.ts";
+import { collapseSql, foldSql, foldVectorSql, readableSql, spacedLetter, spacedSql } from "./fold_sql.ts";
+import { writtenSql } from "./written_sql.ts";
 
 /**
  * A term is the hash of a lexeme under its text search configuration: a bigint whose low 16 bits are free. In a
@@ -8,7 +10,7 @@ const countBits = 65_535;
 const termMask = -65_536;
 
 /** Characters of a text that are read. No text of this length is too long for a tsvector. */
-const maxTextLength = 100_000;
+export const maxTextLength = 100_000;
 
 const impactScale = 32_767;
 const docBits = 48;
@@ -47,16 +49,41 @@ const part = `[vV]?(${digits}[.](?:[0-9]+[.])*${digits})(?!${wordCharacter})|(${
 })`;
 
 /**
- * The words of a text: SQL for a `tsvector`. `config` is the name of a configuration with its schema, as SQL. A word that
- * the text has only inside of compounds is one of them, with its count there; all others are as PostgreSQL counts them.
+ * The words of a text: SQL for a `tsvector`. `config` is the name of a configuration with its schema, as SQL. All are
+ * without accents. A word that the text has only inside of compounds is one of them, with its count there; all others are
+ * as PostgreSQL counts them. Weight C marks what says again what another word says.
  */
 export function vectorSql(text: string, config: string): string {
+  return `(SELECT words FROM ${analysisSql(text, config)})`;
+}
+
+/** What is read out of a text: SQL for a FROM clause with one row: `plain`, `words`, and of those that are left out `written`
+ * (with others), `whole` (the others) and `stops`. */
+function analysisSql(text: string, config: string): string {
   const vector = (of: string) => `to_tsvector(${config}::regconfig, ${of})`;
-  return `(SELECT whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')
-    FROM (SELECT left(${text}, ${maxTextLength}) AS body OFFSET 0) readable
-    CROSS JOIN LATERAL (SELECT ${vector("body")} AS whole, ${
-    vector(partsSql("body"))
-  } AS parts OFFSET 0) vectors)`;
+  // a word loses its accents after its ending, which the stemmers of Romance languages know by them; for who types none,
+  // it is there as it would be without
+  return `(SELECT ${readableSql(`left(${text}, ${maxTextLength})`)} AS body OFFSET 0) readable
+    CROSS JOIN LATERAL (SELECT ${foldSql('lower(body COLLATE "default")')} AS plain,
+      ${spacedSql("body")} AS spaced OFFSET 0) readings
+    CROSS JOIN LATERAL (SELECT ${vector("spaced")} AS whole, ${vector(partsSql("spaced"))} AS parts,
+      to_tsvector('pg_catalog.simple', spaced) AS written OFFSET 0) vectors
+    CROSS JOIN LATERAL (SELECT ARRAY(SELECT u.lexeme FROM unnest(ts_delete(written, tsvector_to_array(whole))) u
+      WHERE ${vector("u.lexeme")} = '') AS stops,
+      ${
+    foldVectorSql("whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')")
+  } AS known OFFSET 0) first_forms
+    CROSS JOIN LATERAL (SELECT ${
+    foldVectorSql(
+      vector(
+        `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '') FROM unnest(written) u
+        CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
+        WHERE f.word <> u.lexeme AND u.lexeme <> ALL (stops))`,
+      ),
+    )
+  } AS again OFFSET 0) second_forms
+    CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(again, tsvector_to_array(known)), 'C'), '')
+      || coalesce((${writtenSql}), '') AS words OFFSET 0) found`;
 }
 
 /** The words inside of a text's compounds: SQL for a text, NULL where there are none. */
@@ -68,18 +95,55 @@ function partsSql(text: string): string {
     WHERE compounds.found[1] NOT LIKE '<%')`;
 }
 
-/** The terms of a text: SQL for rows of `term`, `count` and `place` (the first position). `config` as above. */
-export function lexemesSql(text: string, config: string): string {
-  return `SELECT hashtextextended(u.lexeme COLLATE "C", hashtextextended(${config} COLLATE "C", 0)) & ${termMask} AS term,
-      least(coalesce(cardinality(u.positions), 1), ${countBits}) AS count, u.positions[1] AS place
-    FROM unnest(${vectorSql(text, config)}) u`;
+/** Letters of a word that it is found by where none of its forms is asked for, as one in a compound is. */
+const gramLength = 5;
+
+/**
+ * The terms of a text: SQL for rows of `term`, `count`, `place` (the first position), `share` (what it counts in a question)
+ * and `kind`. `config` as above.
+ *
+ * @param grams whether parts of words are among them
+ */
+export function lexemesSql(text: string, config: string, grams = false): string {
+  const hash = (of: string, seed: string) =>
+    `hashtextextended(${of} COLLATE "C", hashtextextended(${seed} COLLATE "C", 0)) & ${termMask}`;
+  const count = "coalesce(cardinality(u.positions), 1)";
+  const parts = `UNION ALL
+    SELECT ${hash(`substr(w.word, i, ${gramLength})`, "'parts of words'")},
+      count(*), min(w.place), sum(1.0 / (length(w.word) - ${gramLength - 1})), '${termKinds.gram}'
+    FROM (SELECT ${collapseSql("m.found[1]")} AS word, m.place
+      FROM regexp_matches(a.plain COLLATE "C", ${
+    quoteLiteral(`${spacedLetter}{${gramLength},}`)
+  }, 'g') WITH ORDINALITY m(found, place)) w
+    CROSS JOIN LATERAL generate_series(1, length(w.word) - ${gramLength - 1}) i GROUP BY 1`;
+  return `SELECT t.term, least(t.count, ${countBits}) AS count, t.place, t.share, t.kind
+    FROM (SELECT * FROM ${analysisSql(text, config)}) a CROSS JOIN LATERAL (
+    SELECT ${hash("u.lexeme", config)} AS term, ${count} AS count, u.positions[1] AS place,
+      CASE u.weights[1] WHEN 'C' THEN 0.5 ELSE 1 END AS share, '${termKinds.word}' AS kind
+    FROM unnest(a.words) u
+    UNION ALL
+    SELECT ${
+    hash(collapseSql(foldSql("u.lexeme")), config)
+  }, sum(${count}), min(u.positions[1]), 1, '${termKinds.stop}'
+    FROM unnest(ts_delete(a.written, tsvector_to_array(a.whole))) u WHERE u.lexeme = ANY (a.stops) GROUP BY 1
+    ${grams ? parts : ""}) t`;
 }
 
-/** A text as a document's row keeps it: SQL for one row of `terms`, sorted, and `length` in words. */
-export function documentSql(text: string, config: string): string {
+/**
+ * What a term is: a word; one that the configuration leaves out, as it tells nothing beside others; letters of a word.
+ */
+export const termKinds = { word: "w", stop: "s", gram: "g" } as const;
+
+/**
+ * A text as a document's row keeps it: SQL for one row of `terms`, sorted, each once, as a stop word may be what another
+ * word comes to, and `length` in words.
+ */
+export function documentSql(text: string, config: string, grams: boolean): string {
   return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term | l.count), '{}') AS terms,
-      coalesce(sum(l.count), 0)::int AS length
-    FROM (${lexemesSql(text, config)}) l`;
+      coalesce(sum(l.count) FILTER (WHERE l.kind = '${termKinds.word}'), 0)::int AS length
+    FROM (SELECT term, max(count)::int AS count, max(kind) AS kind FROM (${
+    lexemesSql(text, config, grams)
+  }) t GROUP BY 1) l`;
 }
 
 /** The term of an element of a document's array. */

@@ -12,7 +12,7 @@ import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
  * and no longer kept.
  */
 export function triggerFunctionSql(
-  { id, baseLength, objects }: IndexRecord,
+  { id, baseLength, grams, objects }: IndexRecord,
   source: IndexSource,
 ): string {
   const { documents, lists, recent, triggerFunction } = objects;
@@ -69,7 +69,7 @@ BEGIN
     -- the document's number is new, so its entries clash with none but each other
     WITH added AS (
       INSERT INTO ${documents} (key, length, terms)
-      SELECT new_key, a.length, a.terms FROM (${documentSql("new_text", "row_config")}) a
+      SELECT new_key, a.length, a.terms FROM (${documentSql("new_text", "row_config", grams)}) a
       ON CONFLICT (key) DO UPDATE SET doc = DEFAULT, length = excluded.length, terms = excluded.terms
       RETURNING doc, length, terms)
     INSERT INTO ${recent} (term, entry)

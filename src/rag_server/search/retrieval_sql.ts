@@ -1,5 +1,6 @@
 import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
-import type { SearchByWords } from "../keyword/keyword_search.ts";
+import { phrasesSql } from "../keyword/question_operators.ts";
+import { longestAnswer, type SearchByWords } from "../keyword/keyword_search.ts";
 import type { Bm25 } from "../keyword/term_sql.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { agreedSql, agreement, foundSql, fusionSql } from "./fusion.ts";
@@ -14,7 +15,10 @@ import {
 
 export interface RetrievalSearch {
   readonly table: DocumentTable;
+  /** Without what it excludes, which the filter holds. */
   readonly question: string;
+  /** Where documents have them all, only these are found. */
+  readonly phrases: readonly string[];
   /** Optional: none where only the words of the question count. */
   readonly embedding: Float32Array | undefined;
   readonly filter: SqlText | undefined;
@@ -94,7 +98,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
  * gave none that is a finite number.
  */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
-  const { table, question, filter, depth: limit, keywordSearch, vectorWeight, bm25 } = search;
+  const { table, question, phrases, filter, depth: limit, keywordSearch, vectorWeight, bm25 } = search;
   const length = search.embedding && { dimensions: search.embedding.length };
   const listed = (name: string, score: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
@@ -102,12 +106,37 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
       FROM (${found}) a GROUP BY id
     )`;
   const searches: SqlText[] = [];
+  const hasPhrase = keywordSearch !== undefined && phrases.length > 0;
+  const areNone = sql`NOT EXISTS (SELECT FROM postern_phrase)`;
+  if (hasPhrase) searches.push(sql`postern_phrase AS MATERIALIZED (${phraseSql(search, keywordSearch)})`);
   if (vectorWeight > 0) {
     const nearest = vectorSearch({ table, embedding, limit, filter, ...length });
-    searches.push(listed("postern_nearest", "-distance", nearest));
+    const kept =
+      sql`SELECT * FROM (${nearest}) n WHERE n.id IN (SELECT id FROM postern_phrase) OR ${areNone}`;
+    searches.push(listed("postern_nearest", "-distance", hasPhrase ? kept : nearest));
   }
   if (keywordSearch !== undefined) {
-    searches.push(listed("postern_matching", "score", keywordSearch({ question, limit, filter, bm25 })));
+    const found = keywordSearch({ question, limit, filter, bm25 });
+    const kept = sql`SELECT * FROM postern_phrase UNION ALL SELECT * FROM (${found}) k WHERE ${areNone}`;
+    searches.push(listed("postern_matching", "score", hasPhrase ? kept : found));
   }
   return joinSql(searches, ", ");
+}
+
+/** How much more the words of a phrase weigh, so that what has them all is among what is looked at. */
+const phraseWeight = 4;
+
+/** Of the documents that its words find, those with the question's phrases, as rows of `id` and `score`. */
+function phraseSql(
+  { table, question, phrases, filter, depth, bm25 }: RetrievalSearch,
+  keywordSearch: SearchByWords,
+): SqlText {
+  const weighted = [question, ...Array(phraseWeight - 1).fill(phrases.join("\n"))].join("\n");
+  const found = keywordSearch({ question: weighted, limit: longestAnswer, filter, bm25 });
+  const { key, textColumn, relation } = table;
+  return sql`SELECT k.id, k.score FROM (${found}) k WHERE EXISTS (
+      SELECT FROM ${verbatim(relation)} AS source WHERE source.${identifierSql(key.name)} = k.id::${
+    verbatim(key.type)
+  } AND ${phrasesSql(phrases, `source.${textColumn}::text`)}
+    ) ORDER BY k.score DESC, k.id LIMIT ${depth}`;
 }

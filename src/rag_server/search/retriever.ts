@@ -13,6 +13,7 @@ import { compileFilter } from "../filter/compile_filter.ts";
 import type { Bm25 } from "../keyword/term_sql.ts";
 import type { Filter } from "../query.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
+import { readOperators } from "../keyword/question_operators.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
@@ -98,8 +99,11 @@ const keptPlan = { plan_cache_mode: "force_generic_plan" };
 const maxBytes = 64 * 1_048_576;
 
 /** The search of one table. */
-interface TablePlan
-  extends Pick<RetrievalSearch, "table" | "filter" | "vectorWeight" | "keywordSearch" | "embedding"> {
+interface TablePlan extends
+  Pick<
+    RetrievalSearch,
+    "table" | "question" | "phrases" | "filter" | "vectorWeight" | "keywordSearch" | "embedding"
+  > {
   /** Places of conditions that the database may refuse. */
   readonly unchecked: readonly string[];
   /** Whether the search by words needs a plan for each question. */
@@ -135,12 +139,17 @@ export function createRetriever(
 
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan(searched: SearchedTable, request: RetrieveRequest): TablePlan {
-    const { table, keywordSearch, isPlannedAnew = false } = searched;
+    const { table, keywordSearch, lackOfWord, isPlannedAnew = false } = searched;
     const asked = request.filter && compileFilter(request.filter, table.requestColumns);
     const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
+    const byWords = vectorWeight < 1 && lackOfWord !== undefined;
+    const { text, phrases, excluded } = readOperators(request.question);
+    const lacks = byWords ? excluded.map(lackOfWord) : [];
     return {
       table,
-      filter: both(table.filter, asked?.condition),
+      question: text,
+      phrases,
+      filter: lacks.reduce(both, both(table.filter, asked?.condition)),
       unchecked: asked?.unchecked.map(({ place }) => place) ?? [],
       vectorWeight,
       keywordSearch: vectorWeight < 1 ? keywordSearch : undefined,
@@ -178,15 +187,14 @@ export function createRetriever(
     signal: AbortSignal,
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
-    const { question, caller, span } = request;
+    const { caller, span } = request;
     const limit = request.limit + spareRows;
     // the order of vectors alone is known without further ones, unless their least similarity is of another distance
     const isAlone = keywordSearch === undefined && search.minSimilarity === undefined;
     const depth = isThorough ? maxDepth : isAlone ? limit : depthOf(request.limit);
-    const isKept = filter === undefined && !planned.isPlannedAnew;
+    const isKept = filter === undefined && planned.phrases.length === 0 && !planned.isPlannedAnew;
     const statement = retrievalSql({
       ...planned,
-      question,
       depth,
       limit,
       isThorough,

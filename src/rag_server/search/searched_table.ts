@@ -1,12 +1,15 @@
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
+import type { SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordSearch, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
+import { keywordSearch, lackOfWord, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
   /** The text search configuration of the text, or the column that holds each row's. Optional; the default is `english`. */
   readonly textSearchConfig?: string;
+  /** Whether the keyword index has parts of words. Optional; the default depends on the configuration. */
+  readonly wordParts?: boolean;
 }
 
 /** A table that is searched. */
@@ -14,6 +17,8 @@ export interface SearchedTable {
   readonly table: DocumentTable;
   /** Optional: none where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
+  /** Optional, as the search. */
+  readonly lackOfWord?: (word: string) => SqlText;
   /**
    * Whether each question needs a plan of its own: extensions look at the question when they plan, and some give no scores,
    * or no rows, by a plan that was made for every question.
@@ -54,6 +59,7 @@ export async function openSearchedTable(
   const searched: SearchedTable = {
     table,
     keywordSearch: (search) => keywordSearch(keyed, search),
+    lackOfWord: (word) => lackOfWord(keyed, word),
     ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
   };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;

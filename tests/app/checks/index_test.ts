@@ -194,7 +194,11 @@ testWithPgvector(
       "-- Run that version, or have it drop the index (-drop-index), then make it with this one",
     );
 
-    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 1, state = 'lists'");
+    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 1");
+    const older = "An older version of Postern made the keyword index, so no question uses it";
+    assert.equal(assertFault(await look(), "warning", older), remake);
+
+    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 2, state = 'lists'");
     assert.equal(
       assertFault(await look(), "warning", "The keyword index is unfinished, or is being built now"),
       make,

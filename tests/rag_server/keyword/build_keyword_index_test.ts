@@ -146,7 +146,7 @@ testWithPostgres("a build waits a little for one that was killed", async () => {
 testWithPostgres("a second build takes what is recent into the lists", async () => {
   await using fixture = await createKeywordFixture(docs);
   await fixture.build();
-  await fixture.query("INSERT INTO docs SELECT i, 'fresh word' || i FROM generate_series(4001, 4100) i");
+  await fixture.query("INSERT INTO docs SELECT i, 'fresh ' || i FROM generate_series(4001, 4100) i");
   const count = async (table: string) =>
     (await fixture.query(`SELECT count(*) FROM postern.keyword_1_${table}`))[0]?.[0];
   assert.equal(await count("recent"), "200");

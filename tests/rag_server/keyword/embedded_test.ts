@@ -32,6 +32,7 @@ Deno.test("the embedded database has a keyword index too", async () => {
     textColumn: '"body"',
     config: "pg_catalog.english",
     hasLeakproofKey: true,
+    grams: false,
     documents: 3,
     staleness: 0,
   }, { question: "whale", limit: 10, filter: verbatim("id > 1") }));

@@ -82,6 +82,7 @@ testWithPostgres("what an index says of itself: its number, documents and stalen
     ...source,
     id: 1,
     config: "pg_catalog.english",
+    grams: false,
     hasLeakproofKey: true,
     documents: 4,
     staleness: 0,

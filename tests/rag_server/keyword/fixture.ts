@@ -18,6 +18,7 @@ import { type KeywordSearch, keywordSearch } from "../../../src/rag_server/keywo
 import type { KeywordIndex } from "../../../src/rag_server/keyword/find_keyword_index.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { renderSql } from "../../../src/postgres/sql_text.ts";
+import { documentSql } from "../../../src/rag_server/keyword/term_sql.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 
@@ -91,10 +92,10 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
 export async function assertInStep(fixture: KeywordFixture, id = 1): Promise<void> {
   const difference = await fixture.query(`
     WITH expected AS (
-      SELECT s.id::text AS key, count(u.lexeme)::int AS words, coalesce(sum(cardinality(u.positions)), 0)::int AS length
-      FROM docs s LEFT JOIN LATERAL unnest(to_tsvector('english', s.body)) u ON true GROUP BY 1
+      SELECT s.id::text AS key, a.terms, a.length FROM docs s
+      CROSS JOIN LATERAL (${documentSql("s.body", "'pg_catalog.english'", false)}) a
     ), actual AS (
-      SELECT key::text, cardinality(terms), length FROM postern.keyword_${id}_documents
+      SELECT key::text, terms, length FROM postern.keyword_${id}_documents
     )
     (SELECT 'missing', * FROM expected EXCEPT SELECT 'missing', * FROM actual)
     UNION ALL (SELECT 'extra', * FROM actual EXCEPT SELECT 'extra', * FROM expected)`);

@@ -125,7 +125,7 @@ testWithPostgres("any question is answered, and one without words that rank by n
   for (const index of kinds) {
     const ids = async (question: string) => (await fixture.ask(index, question)).map(({ id }) => id);
     for (
-      const nothing of ["", " ", "the and of", "😀", "' \" \\ ; -- /* $1", "& | ! <-> ( ) :*", "\0", "zebra"]
+      const nothing of ["", " ", "😀", "' \" \\ ; -- /* $1", "& | ! <-> ( ) :*", "\0", "zebra"]
     ) {
       assert.deepEqual(await ids(nothing), [], JSON.stringify(nothing));
     }
@@ -182,7 +182,7 @@ testWithPostgres("a table of two languages is asked in both", async () => {
   await fixture.build({ configColumn: "lang" });
   assert.deepEqual(await fixture.idsOf("Haus"), ["d"].concat(["f"]).toSorted());
   assert.deepEqual(await fixture.idsOf("whales"), ["b", "a"]);
-  assert.deepEqual(await fixture.idsOf("die"), ["e"], "a stop word in German alone");
+  assert.deepEqual((await fixture.idsOf("die")).toSorted(), ["d", "e"], "also where it is a stop word");
   await fixture.query("INSERT INTO docs VALUES ('g', 'les baleines bleues', 'french')");
   assert.deepEqual(await fixture.idsOf("baleine"), ["g"], "a language that the table had not before");
 });

@@ -131,7 +131,7 @@ testWithPostgres("a column that was renamed stops the index, not the writers", a
   assert.equal((await fixture.find()).kind, "tsvector");
   await assert.rejects(
     fixture.build(),
-    /Cannot continue the keyword index of "docs": it no longer follows its table; drop it first with -drop-index/,
+    /Cannot continue the keyword index of "docs": it no longer follows its table; drop it with -drop-index, then run -index-pipeline again/,
   );
 });
 

@@ -88,6 +88,9 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
       "-- Run that version, or have it drop the index (-drop-index), then make it with this one",
     );
   }
+  if (record.format < indexFormat) {
+    return warning("An older version of Postern made the keyword index, so no question uses it", remake);
+  }
   if (record.idColumn !== subject.table.key.name) {
     return warning("The keyword index has another id column than the pipeline", remake);
   }
@@ -147,11 +150,11 @@ function isSameConfig(one: string, other: string): boolean {
   return bareName(one) === bareName(other);
 }
 
-function bareName(config: string): string {
+export function bareName(config: string): string {
   return config.replace(/^.*\./, "").toLowerCase();
 }
 
-function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
+export function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
   const { name } = ownCommand();
   const make = `${name} -index-pipeline ${shellWord(pipeline)}`;
   return { make, remake: `${name} -drop-index ${shellWord(pipeline)}\n${make}` };

@@ -12,6 +12,7 @@ import {
 import { type Check, type CheckResult, createCheck, error, note } from "../check.ts";
 import { idCheck } from "./id_check.ts";
 import { keywordIndexCheck, wordsColumnCheck } from "./keyword_index_check.ts";
+import { languageCheck } from "./language_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
 import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
 import {
@@ -55,6 +56,7 @@ function checksOf(subject: TableSubject): Check[] {
     missingVectorsCheck(subject),
     ...(hasIndexes ? [vectorIndexCheck(subject)] : [comparedRows(subject)]),
     ...(subject.isHybrid ? [hasIndexes ? keywordIndexCheck(subject) : wordsColumnCheck(subject)] : []),
+    ...(subject.isHybrid && hasIndexes ? [languageCheck(subject)] : []),
     ...(subject.table.filter === undefined ? [] : [filterCheck(subject)]),
     statisticsCheck(subject),
     searchCheck(subject),
