@@ -185,7 +185,9 @@ Deno.test("each setting that is a path is named with what is wrong with its file
   await using folder = await createConfigFolder("");
   const settings = [...leafSchemas(configSchema)].flatMap(([path, schema]) =>
     // a configuration without pipelines drops theirs
-    pathFields.has(writtenSchema(schema)) && !/^(api_keys|defaults|pipelines)$/.test(String(path[0]))
+    pathFields.has(writtenSchema(schema)) && !/^(api_keys|defaults|pipelines)$/.test(String(path[0])) &&
+      // a folder or a file
+      path.at(-1) !== "model_path"
       ? [path]
       : []
   );
@@ -199,7 +201,7 @@ Deno.test("each setting that is a path is named with what is wrong with its file
   putValue(written, ["server"], { address: ":1", tls: { enabled: true }, auth: { enabled: true } });
   const expected = await Promise.all(settings.map(async (path, at) => {
     const wrong = join(folder.path, `wrong${at}`);
-    const wantsFolder = /^(data_dir|embedded|ingest_folder)$/.test(String(path.at(-1)));
+    const wantsFolder = /^(data_dir|embedded|ingest_folder|library_path)$/.test(String(path.at(-1)));
     await (wantsFolder ? Deno.writeTextFile(wrong, "") : Deno.mkdir(wrong));
     const own = path.at(-1) === "embedded" ? path.with(1, 1) : path;
     putValue(written, own, wrong);

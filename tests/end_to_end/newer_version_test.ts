@@ -54,7 +54,7 @@ testWithPgvectorServer(
     await using written = await createWritten();
     const { database, run, state } = written;
     await database.query(`COMMENT ON TABLE postern.ingested_files IS 'Postern. Layout 2';
-    UPDATE postern.keyword_indexes SET format = 2`);
+    UPDATE postern.keyword_indexes SET format = 3`);
     const file = new DatabaseSync(state);
     file.exec("PRAGMA user_version = 2");
     file.close();
@@ -66,9 +66,9 @@ testWithPgvectorServer(
       [["-ingest", "docs", "-dry-run"], /postern\.ingested_files: a newer version of Postern made it/],
       [
         ["-index-pipeline", "docs"],
-        /newer version of Postern made it \(format 2 in postern\.keyword_indexes; .*that version/,
+        /newer version of Postern made it \(format 3 in postern\.keyword_indexes; .*that version/,
       ],
-      [["-drop-index", "docs"], /newer version of Postern made it \(format 2 in/],
+      [["-drop-index", "docs"], /newer version of Postern made it \(format 3 in/],
       [
         ["-http", "-no-auth", "-addr", "127.0.0.1:0"],
         /state\.sqlite: a newer version of Postern wrote it \(layout 2; /,
@@ -80,7 +80,7 @@ testWithPgvectorServer(
       assert.match(stderr, says);
     }
     assert.deepEqual(await database.query("SELECT format, state FROM postern.keyword_indexes"), [[
-      "2",
+      "3",
       "ready",
     ]]);
   },

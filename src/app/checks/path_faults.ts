@@ -46,9 +46,9 @@ export async function requireServedPaths(
   }
 }
 
-/** Settings whose files a start looks at by itself, and folders that only -ingest looks at. */
+/** Settings whose files a start looks at by itself, folders that only -ingest looks at, and models, which are folders or files. */
 const lookedAtElsewhere =
-  /^(data_dir|custom_definitions_path|audit\.file|traces\.ca_file|.*\.(embedded|token_file|user_file|(cert|key|chain)_file|logo_file|path|model_path|library_path))$/;
+  /^(data_dir|custom_definitions_path|audit\.file|traces\.ca_file|.*\.(embedded|token_file|user_file|(cert|key|chain)_file|logo_file|path|model_path))$/;
 
 /**
  * One warning for each file with a secret or a certificate that cannot be read. They are read when they are needed, so a
@@ -61,7 +61,7 @@ export async function unreadableFileWarnings(config: Config): Promise<string[]> 
   for (const [path, file] of pathsIn(written, configSchema)) {
     const setting = formatPath(path);
     if (warnings.has(file) || lookedAtElsewhere.test(setting)) continue;
-    const isFolder = setting === "metrics.ingest_folder";
+    const isFolder = setting === "metrics.ingest_folder" || setting === "models.library_path";
     const why = await whyUnusable(file, isFolder ? "kept folder" : "read file");
     if (why === missing) warnings.set(file, `${setting}: there is no file ${file}`);
     else if (why !== undefined) warnings.set(file, `${setting}: cannot use ${file}: ${why}`);

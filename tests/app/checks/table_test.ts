@@ -30,6 +30,7 @@ testWithPgvector(
       ["vectors of docs", "every row that was read has one"],
       ["vector index of docs", "none; about 20 rows do not need one"],
       ["keyword index of docs", "none; about 20 rows do not need one"],
+      ["language of docs", undefined],
       ["statistics of docs", undefined],
       ["search of docs", notes.at(-1)?.[1]],
     ]);
