@@ -170,10 +170,10 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
  * docs/adr/0014-plans-that-keep-the-vector-index.md.
  */
 function minBreadth(rows: number, limit: number): number {
-  const isShort = limit < usualDepth;
   // none are known of a foreign table
   if (rows === 0 || rows > 200_000) return 400;
-  return rows <= 30_000 ? (isShort ? 60 : 200) : (isShort ? 100 : 300);
+  if (limit < usualDepth) return 60;
+  return rows <= 30_000 ? 200 : 300;
 }
 
 /** What pgvector takes for `hnsw.ef_search` at most. */
