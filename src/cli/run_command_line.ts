@@ -30,7 +30,18 @@ export async function runCommandLine(
 
 /** Those that open pipelines, whose models ONNX Runtime's library may run. */
 const opensModels: ReadonlySet<Operation> = new Set(
-  ["run", "ingest", "index-pipeline", "drop-index", "evaluate", "doctor", "check-config"],
+  [
+    "run",
+    "ingest",
+    "index-pipeline",
+    "drop-index",
+    "evaluate",
+    "reembed",
+    "watch-pipeline",
+    "setup-watch",
+    "doctor",
+    "check-config",
+  ],
 );
 
 /**

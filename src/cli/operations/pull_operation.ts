@@ -83,7 +83,13 @@ async function fetchRest(url: string, path: string, maxBytes: number): Promise<v
     );
     // it has all of it already, or is another one: the sum tells
     if (reply.status === 416) return await reply.body?.cancel();
-    if (!reply.ok || reply.body === null) throw new TypeError(`the server answers ${reply.status}`);
+    if (!reply.ok || reply.body === null) {
+      const isOver = reply.status >= 400 && reply.status < 500 && ![408, 425, 429].includes(reply.status);
+      if (isOver) {
+        throw fault("invalid", url, `the server answers ${reply.status} for ${new URL(url).pathname}`);
+      }
+      throw new TypeError(`the server answers ${reply.status}`);
+    }
     if (reply.status !== 206) {
       await file.truncate(0);
       size = await file.seek(0, Deno.SeekMode.Start);
