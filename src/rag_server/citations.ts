@@ -27,8 +27,8 @@ const leastWords = 3;
 
 const mark = /[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
 const leadingMarks = new RegExp(`^(?:${mark.source}\\s*)+[.。\\s]*`, "u");
-/** No prompt shows more documents. */
-const longestRange = 100;
+/** No prompt shows more documents, and no sentence needs to cite more. */
+const mostCited = 100;
 
 /**
  * The sentences of an answer that claim something, or cite a source by its number in brackets, each held against the
@@ -104,14 +104,14 @@ function citedSentences(answer: string): CitedSentence[] {
 }
 
 function numbersIn(text: string): number[] {
-  const parts = [...text.matchAll(mark)].flatMap(([marks]) => marks.split(/[,;、，]/));
+  const parts = [...text.matchAll(mark)].flatMap(([marks]) => marks.split(/[,;、，]/)).slice(0, mostCited);
   return [
     ...new Set(parts.flatMap((part) => {
       const [first = 0, last = first] = (part.match(/\d+/g) ?? []).map(Number);
-      const isRange = last > first && last - first < longestRange;
+      const isRange = last > first && last - first < mostCited;
       return isRange ? Array.from({ length: last - first + 1 }, (_, at) => first + at) : [first, last];
     })),
-  ];
+  ].slice(0, mostCited);
 }
 
 type Claim = ReturnType<typeof claimOf>;

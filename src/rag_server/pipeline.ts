@@ -3,7 +3,7 @@ import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
-import { type Principal, readerFor } from "../core/principal.ts";
+import { type Principal, readerFor, serverItself } from "../core/principal.ts";
 import { type Span, spanned } from "../core/tracing.ts";
 import type { AccessObject } from "../identity/access_rules.ts";
 import {
@@ -331,7 +331,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         reachabilityOf(embedding, phraseOf),
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
-        options.queue?.(),
+        // what one caller's rows do is nothing that another should see
+        options.database.rightsKey(serverItself) === "" ? options.queue?.() : undefined,
       ]);
       const database = ofDatabase.reachable && options.isUnproven?.()
         ? { reachable: true, error: rowSecurityUnproven }

@@ -38,7 +38,7 @@ export async function pull(options: PullOptions, print: Print): Promise<void> {
     throw fault("invalid", url, "expected an address with https");
   }
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw fault("invalid", url, "-sha256 has 64 hexadecimal digits");
-  const name = decodeURIComponent(basename(parsed?.pathname ?? ""));
+  const name = basename(parsed?.pathname ?? "");
   if (!/^[\w][\w.+-]*$/.test(name)) throw fault("invalid", url, "its path ends with no name of a file");
   const isArchive = /\.(tar|tar\.gz|tgz)$/.test(name);
   const target = isArchive ? folder : join(folder, name);
@@ -49,6 +49,8 @@ export async function pull(options: PullOptions, print: Print): Promise<void> {
   const parent = join(target, "..");
   await Deno.mkdir(parent, { recursive: true });
   const part = join(parent, `.${sha256.slice(0, 16)}.part`);
+  const { isFile = true } = await Deno.lstat(part).catch(() => ({}) as Partial<Deno.FileInfo>);
+  if (!isFile) throw fault("conflict", url, `${part} is no file; remove it`);
   await fetchRest(url, part, maxBytes);
   const sum = await sumOf(part);
   if (sum !== sha256) {

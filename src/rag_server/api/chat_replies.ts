@@ -91,9 +91,16 @@ function usageOf({ tokensUsed, completionTokens = 0 }: Result) {
 
 /** One for each source with an address: where the answer marks it first, else at its end. */
 function annotationsOf(answer: string, sources: readonly Source[]) {
+  const marks = new Map<number, RegExpExecArray>();
+  // bounded, so that brackets that never close are no work
+  for (const mark of answer.matchAll(/\[\d{1,4}(?:, ?\d{1,4}){0,99}\]/g)) {
+    for (const number of mark[0].match(/\d+/g) ?? []) {
+      if (!marks.has(Number(number))) marks.set(Number(number), mark);
+    }
+  }
   return sources.flatMap(({ url, title = url }, at) => {
     if (url === undefined) return [];
-    const mark = new RegExp(`\\[(?:\\d+, ?)*${at + 1}(?:, ?\\d+)*\\]`).exec(answer);
+    const mark = marks.get(at + 1);
     const start_index = mark?.index ?? answer.length;
     const end_index = start_index + (mark?.[0].length ?? 0);
     return [{ type: "url_citation", url_citation: { url, title, start_index, end_index } }];

@@ -68,7 +68,7 @@ export const chatFace: QuestionFace = {
     return {
       kind: "query",
       model,
-      query: { query: asked.data, messages, disableHybrid: false, showsSources: true },
+      query: { query: asked.data, messages, disableHybrid: false },
       stream,
       includeSources: true,
       wire: createChatWire({ id: `chatcmpl-${requestId}`, model, created, includeUsage }),

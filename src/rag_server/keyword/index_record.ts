@@ -1,3 +1,4 @@
+import { ownSchemaSql } from "../../postgres/own_schema.ts";
 import { AppError } from "../../core/app_error.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import type { IndexSource, KeywordIndexRequest } from "./index_source.ts";
@@ -68,7 +69,7 @@ export interface IndexRecord {
 }
 
 export const schemaSql = [
-  "CREATE SCHEMA IF NOT EXISTS postern",
+  ...ownSchemaSql,
   `CREATE TABLE IF NOT EXISTS ${indexTable} (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     format int NOT NULL,

@@ -89,13 +89,19 @@ function noteConfigSql(id: number): string {
     END IF;`;
 }
 
+/** Functions with a smaller one came with PostgreSQL. */
+const firstOwnOid = 16_384;
+
 /** A row's id, text and the name of its configuration. */
 function valuesSql({ idColumn, textColumn, configColumn }: IndexSource): string {
   const config = configColumn === undefined ? "NULL::text" : `($1).${configColumn}::text`;
   return `SELECT ($1).${idColumn}, ($1).${textColumn}::text, ${config}`;
 }
 
-/** Whether the table that was written to still has the columns that the index was made for. */
+/**
+ * Whether the table that was written to still has the columns that the index was made for, and reads them by no cast of
+ * somebody's, whose function would run with the rights of this one's owner.
+ */
 function followsSql(
   { documents }: IndexObjects,
   { idColumn, textColumn, configColumn }: IndexSource,
@@ -103,7 +109,9 @@ function followsSql(
   const texts = [textColumn, ...(configColumn === undefined ? [] : [configColumn])];
   const keyMatches = keyMatchesSql("TG_RELID", nameLiteral(idColumn), `'${documents}'::regclass`);
   return `(${keyMatches} AND (SELECT count(*) FROM pg_attribute WHERE attrelid = TG_RELID AND NOT attisdropped
-      AND attname IN (${texts.map(nameLiteral).join(", ")})) = ${texts.length})`;
+      AND attname IN (${texts.map(nameLiteral).join(", ")})
+      AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = atttypid AND casttarget = 'text'::regtype
+        AND castfunc >= ${firstOwnOid})) = ${texts.length})`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ownSchemaSql } from "../../postgres/own_schema.ts";
 import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { embeddedColumns, type WatchedColumn } from "./embedded_columns.ts";
 
@@ -44,7 +45,17 @@ export function watchSql(
     truncate: `AFTER TRUNCATE ON ${relation} FOR EACH STATEMENT ${run}`,
   };
   return {
-    before: tablesSql,
+    before: [
+      // the function runs as its owner, and casts the table's id
+      `DO $owner$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = ${quoteLiteral(relation)}::regclass
+    AND pg_get_userbyid(relowner) = current_user) THEN
+    RAISE EXCEPTION 'run this as the owner of %', ${quoteLiteral(relation)};
+  END IF;
+END $owner$`,
+      ...tablesSql,
+    ],
     locking: [
       // of a table that was dropped and made again
       `INSERT INTO ${embeddedColumns} AS c (name, target, vector_column, model)
@@ -116,7 +127,7 @@ END $postern$`;
 }
 
 const tablesSql = [
-  "CREATE SCHEMA IF NOT EXISTS postern",
+  ...ownSchemaSql,
   `CREATE TABLE IF NOT EXISTS ${embeddedColumns} (
   name text PRIMARY KEY,
   target regclass NOT NULL,

@@ -4,6 +4,7 @@ import { packTar } from "modern-tar";
 import { pull, type PullOptions } from "../../../src/cli/operations/pull_operation.ts";
 import { sha256 } from "../../../src/core/text/sha256.ts";
 import { command } from "../../support/server_process.ts";
+import { join } from "node:path";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
@@ -178,4 +179,16 @@ Deno.test("-pull unpacks no archive that is broken, too large, or would write el
     await assert.rejects(pulled, { code: "invalid", message: /cannot unpack it/ });
     assert.deepEqual(await namesIn(folder.path), [`.${sha256(bytes).slice(0, 16)}.part`]);
   }
+});
+
+Deno.test("-pull follows no link where what it has fetched would be", async () => {
+  await using folder = await temporaryFolder();
+  const other = join(folder.path, "other");
+  await Deno.writeTextFile(other, "kept");
+  await Deno.symlink(other, join(folder.path, `.${sum.slice(0, 16)}.part`));
+  await assert.rejects(pullInto(folder.path, { url: "http://127.0.0.1:1/model", sha256: sum }), {
+    code: "conflict",
+    message: /\.part is no file; remove it/,
+  });
+  assert.equal(await Deno.readTextFile(other), "kept");
 });

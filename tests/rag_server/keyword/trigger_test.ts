@@ -169,3 +169,17 @@ testWithPostgres("any text can be written: huge, endless words, odd characters",
   assert.deepEqual(await fixture.idsOf("smile 😀"), ["32"]);
   assert.deepEqual(await fixture.query("SELECT count(*) FROM postern.keyword_1_documents"), [["13"]]);
 });
+
+testWithPostgres(
+  "a text that is read by a cast of somebody's is not read with the rights of the index's owner",
+  async () => {
+    await using fixture = await createKeywordFixture(docs);
+    await fixture.build();
+    await fixture.query(`CREATE TYPE animal AS ENUM ('whale');
+    CREATE FUNCTION told(animal) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'the cast ran'; END $$;
+    CREATE CAST (animal AS text) WITH FUNCTION told(animal);
+    ALTER TABLE docs DROP COLUMN body; ALTER TABLE docs ADD body animal;
+    INSERT INTO docs (id, body) VALUES (99, 'whale')`);
+    assert.deepEqual(await fixture.query("SELECT state FROM postern.keyword_indexes"), [["broken"]]);
+  },
+);

@@ -166,3 +166,26 @@ testWithPgvectorServer("a reader learns how many wait, and not which", async () 
   );
   await assert.rejects(runSql(reader.url, "SELECT * FROM postern.embedding_queue"), /permission denied/);
 });
+
+testWithPgvectorServer(
+  "the SQL is for the table's owner, and for a schema that is nobody else's",
+  async () => {
+    await using fixture = await createWatchFixture();
+    const { query } = fixture;
+    const role = `postern_planter_${crypto.randomUUID().slice(0, 8)}`;
+    await query(`CREATE ROLE ${role}; ALTER TABLE docs OWNER TO ${role}`);
+    try {
+      await assert.rejects(fixture.setUp(), /run this as the owner of public\.docs/);
+      await query(`ALTER TABLE docs OWNER TO CURRENT_USER; CREATE SCHEMA postern;
+      CREATE TABLE postern.embedding_queue (name text); ALTER TABLE postern.embedding_queue OWNER TO ${role}`);
+      await assert.rejects(
+        fixture.setUp(),
+        new RegExp(`role ${role} owns the schema postern, or a part of it`),
+      );
+      await query("DROP TABLE postern.embedding_queue");
+      await fixture.setUp();
+    } finally {
+      await query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  },
+);
