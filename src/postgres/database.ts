@@ -1,17 +1,13 @@
 import { defined } from "../core/defined.ts";
 import { AppError } from "../core/app_error.ts";
-import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { type Principal, principalKey, serverItself } from "../core/principal.ts";
 import { errorType, type Span } from "../core/tracing.ts";
-import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
-import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
-import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
-import type { ConnectionPools } from "./pool/connection_pools.ts";
+import { createIndexTrials, type IndexTrialsOptions, type TryIndexes } from "./index_trials.ts";
 import { type HostReport, isSpread } from "./pool/host_choice.ts";
 import type { Row } from "./read/portal.ts";
 import {
@@ -108,15 +104,11 @@ export type ReadResult =
   | Answer & { readonly ok: true; readonly hidesFigures?: true }
   | { readonly ok: false; readonly error: StatementError };
 
-interface CreateDatabaseOptions {
-  readonly options: DatabaseOptions;
-  readonly pools: ConnectionPools;
-  readonly guard: Pick<CheckScheduler, "check">;
+interface CreateDatabaseOptions extends Omit<IndexTrialsOptions, "functionGuard" | "onStop"> {
   /** Optional; omit to disable counting. */
   readonly metrics?: StatementMetrics;
   /** Counts callers' statements. Optional: without it, nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "beginStatement" | "read"> | undefined;
-  readonly logger: Logger;
 }
 
 export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {

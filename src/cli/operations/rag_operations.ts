@@ -26,21 +26,18 @@ import type { ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
-import { createProgress, type Progress } from "../progress_bar.ts";
-import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
+import { createProgress } from "../progress_bar.ts";
+import { dropPipelineIndex, indexPipeline, type PipelineOperation, withRoleHint } from "./index_operation.ts";
 import { claimOf, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { runChecks } from "../../app/checks/check.ts";
 import { configuredIssuers, type Diagnosis, doctor, openDoctorServer } from "../../app/checks/all_checks.ts";
 import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
-interface Context {
+interface Context extends Omit<PipelineOperation, "named"> {
   readonly flags: ParsedFlags;
   readonly config: Config;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly progress: Progress;
-  readonly signal: AbortSignal;
 }
 
 /**

@@ -6,22 +6,16 @@ import { readTable } from "../../rag_server/search/document_table.ts";
 import { isOfCallers } from "../../rag_server/search/searched_table.ts";
 import { switchColumns } from "../../rag_server/watch/embedded_columns.ts";
 import { watchSql } from "../../rag_server/watch/watch_sql.ts";
-import type { OperatorPipeline } from "../../app/rag/operator_pipelines.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Print } from "../output.ts";
-import type { Progress } from "../progress_bar.ts";
+import type { PipelineOperation } from "./index_operation.ts";
 import { columnsOf, embedQueues } from "./watch_operation.ts";
 
-interface ReembedOperation {
-  readonly named: OperatorPipeline;
+interface ReembedOperation extends PipelineOperation {
   /** Optional: none where questions go on to be searched as they are. */
   readonly switchTo: "new" | "old" | undefined;
   /** Compares both models, where questions are given. */
   readonly evaluate: (() => Promise<void>) | undefined;
-  readonly progress: Progress;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
 }
 
 /**

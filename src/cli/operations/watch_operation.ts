@@ -14,15 +14,12 @@ import {
   watchedColumn,
 } from "../../rag_server/watch/embedded_columns.ts";
 import { unwatchSql, watchSql } from "../../rag_server/watch/watch_sql.ts";
-import type { Print } from "../output.ts";
+import type { PipelineOperation } from "./index_operation.ts";
 
-interface WatchOperation {
-  readonly named: OperatorPipeline;
+interface WatchOperation extends Omit<PipelineOperation, "progress"> {
   /** The role of the workers, where it is not the pipeline's own. */
   readonly role: string | undefined;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
 }
 
 /** A column with the model of its vectors. */

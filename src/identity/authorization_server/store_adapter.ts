@@ -1,6 +1,12 @@
 import { AppError } from "../../core/app_error.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
-import type { GrantStore, KeptRecord, RecordKind } from "./grant_store.ts";
+import {
+  type GrantStore,
+  isRecordKind,
+  type KeptRecord,
+  type Payload,
+  type RecordKind,
+} from "./grant_store.ts";
 import { accountMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
 import type { AccountSource } from "../users/user_directory.ts";
@@ -22,23 +28,6 @@ interface StoreAdapterOptions {
   readonly onReuse: (grant: { readonly grantId: string; readonly username: string }) => void;
   readonly oidc: OidcModule;
 }
-
-const kinds: ReadonlySet<string> = new Set<RecordKind>([
-  "Session",
-  "Interaction",
-  "Client",
-  "Grant",
-  "AuthorizationCode",
-  "DeviceCode",
-  "AccessToken",
-  "RefreshToken",
-]);
-
-function isRecordKind(name: string): name is RecordKind {
-  return kinds.has(name);
-}
-
-type Payload = Readonly<Record<string, unknown>>;
 
 /** How the provider reaches the store: its adapter of one kind of record. */
 export function createStoreAdapter(options: StoreAdapterOptions) {
