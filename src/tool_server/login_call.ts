@@ -76,26 +76,16 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
         200,
         errorReply(id, { code: errorNumbers.unauthorized, message: "Authentication failed" }),
       );
-    case "rate_limited":
-      return jsonRpcReply(
-        429,
-        errorReply(id, {
-          code: errorNumbers.rate_limited,
-          message: "Too many failed logins; try again later",
-        }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
-    case "busy":
-    case "unavailable":
-      return jsonRpcReply(
-        503,
-        errorReply(id, {
-          code: errorNumbers.overloaded,
-          message: result.kind === "busy"
-            ? "Too many logins are waiting; try again later"
-            : "Nobody can log in at the moment; try again later",
-        }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
+    default: {
+      const [status, code, message] = laterReplies[result.kind];
+      const error = { code: errorNumbers[code], message: `${message}; try again later` };
+      return jsonRpcReply(status, errorReply(id, error), { "retry-after": String(result.retryAfterSeconds) });
+    }
   }
 }
+
+const laterReplies = {
+  rate_limited: [429, "rate_limited", "Too many failed logins"],
+  busy: [503, "overloaded", "Too many logins are waiting"],
+  unavailable: [503, "overloaded", "Nobody can log in at the moment"],
+} as const;
