@@ -4,6 +4,7 @@ import { createServerMetrics, type StatementMetrics } from "../core/metrics/serv
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { type Principal, principalKey, serverItself } from "../core/principal.ts";
 import { errorType, type Span } from "../core/tracing.ts";
+import type { Asker } from "./guard/check_scheduler.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
@@ -68,14 +69,9 @@ export interface Database {
   onceReached(listener: () => void): void;
 }
 
-export interface ReadRequest {
-  readonly principal: Principal;
+export interface ReadRequest extends Omit<Asker, "parameters"> {
   readonly sql: string;
   readonly parameters?: readonly (string | null)[];
-  /** Aborting cancels the statement in the server. */
-  readonly signal: AbortSignal;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
   /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
   /** Rows to leave out first. */

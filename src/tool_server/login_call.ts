@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RequestId } from "../calls/calls_under_way.ts";
+import { valueAt } from "../core/yaml/value_tree.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { jsonRpcReply } from "./http_replies.ts";
@@ -54,10 +55,7 @@ async function logIn(
 
 // almost no message is one, and checking a schema costs more than answering some of them
 function namesLogin(message: unknown): boolean {
-  if (typeof message !== "object" || message === null || !("params" in message)) return false;
-  const { params } = message;
-  return typeof params === "object" && params !== null && "name" in params &&
-    params.name === "authenticate_user";
+  return valueAt(message, ["params", "name"]) === "authenticate_user";
 }
 
 function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {

@@ -91,34 +91,30 @@ async function usePipeline(
     case "drop-index":
       return await dropPipelineIndex({ named, progress, print, signal });
     case "ingest": {
-      const connection = await named.connect(signal);
+      await using connection = await named.connect(signal);
       const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
-      try {
-        const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
-        const { fault } = await named.pipeline.choose(session.query);
-        if (fault !== undefined) throw fault;
-        return await ingestOperation({
-          pipeline: own.name,
-          connection,
-          table,
-          embedding: providers.embedding,
-          ...chunkSizes(own.chunks, providers.embedding),
-          paths: flags.paths,
-          sourceName: flags.source,
-          configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
-          isDryRun: flags.isDryRun,
-          isRemovalConfirmed: flags.isRemovalConfirmed,
-          json: flags.json,
-          progress,
-          now: () => performance.now(),
-          metricsFolder: config.metrics.ingest_folder,
-          signal,
-          logger,
-        }, print);
-      } finally {
-        await connection.close();
-      }
+      const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
+      const { fault } = await named.pipeline.choose(session.query);
+      if (fault !== undefined) throw fault;
+      return await ingestOperation({
+        pipeline: own.name,
+        connection,
+        table,
+        embedding: providers.embedding,
+        ...chunkSizes(own.chunks, providers.embedding),
+        paths: flags.paths,
+        sourceName: flags.source,
+        configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
+        isDryRun: flags.isDryRun,
+        isRemovalConfirmed: flags.isRemovalConfirmed,
+        json: flags.json,
+        progress,
+        now: () => performance.now(),
+        metricsFolder: config.metrics.ingest_folder,
+        signal,
+        logger,
+      }, print);
     }
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });

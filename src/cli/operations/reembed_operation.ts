@@ -31,7 +31,7 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
     throw new AppError("invalid", `Cannot re-embed pipeline "${name}": it names no model in reembed`);
   }
   const { embedding, vectorColumn } = reembed;
-  const connection = await named.connect(signal);
+  await using connection = await named.connect(signal);
   const session = createSqlSession(connection, signal, `re-embed pipeline "${name}"`);
   try {
     const columns = await columnsOf(named, reembed, session.query, signal);
@@ -78,6 +78,5 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
     print(`${name} is searched by ${embedding.name}, within a minute; -switch-to old leads back`);
   } finally {
     progress.end();
-    await connection.close();
   }
 }

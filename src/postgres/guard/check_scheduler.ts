@@ -9,7 +9,7 @@ import { compileGrammar, maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 /** The caller of a check, and the signal that drops it from the queue; a check that has begun runs to its end. */
-interface Asker {
+export interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
   /** The values that come with the statement, for `$1` and on; none where absent. */

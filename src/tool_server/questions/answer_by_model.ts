@@ -115,7 +115,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
         repairs: repairs + 1,
         sqlState: error.sqlState,
       });
-      if (isUnknownName(error)) {
+      if (unknownNames.includes(error.sqlState)) {
         // the model may have been shown a catalog that is out of date
         const fresh = await schemas.recheck(database, { principal, signal });
         if (fresh !== index) ({ messages } = await writePrompt(question, fresh, recent));
@@ -244,7 +244,3 @@ const withoutStatement = {
 
 /** SQLSTATE of an undefined column, table, function, object and schema. */
 const unknownNames: readonly (string | undefined)[] = ["42703", "42P01", "42883", "42704", "3F000"];
-
-function isUnknownName({ sqlState }: StatementError): boolean {
-  return unknownNames.includes(sqlState);
-}
