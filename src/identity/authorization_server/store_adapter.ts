@@ -1,24 +1,16 @@
 import { AppError } from "../../core/app_error.ts";
+import type { AuthorizationServerOptions } from "./authorization_server_options.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
-import {
-  type GrantStore,
-  isRecordKind,
-  type KeptRecord,
-  type Payload,
-  type RecordKind,
-} from "./grant_store.ts";
+import { isRecordKind, type KeptRecord, type Payload, type RecordKind } from "./grant_store.ts";
 import { accountMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
-import type { AccountSource } from "../users/user_directory.ts";
 import type { OidcModule } from "./provider_types.ts";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { tokenPrefix } from "../presented_token.ts";
 import type { CookieKeys } from "./cookie_keys.ts";
 
-interface StoreAdapterOptions {
-  readonly store: GrantStore;
-  readonly accounts: AccountSource;
+interface StoreAdapterOptions extends Pick<AuthorizationServerOptions, "store" | "accounts"> {
   readonly refreshTokens: RefreshTokenValues;
   /** Optional: none where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;

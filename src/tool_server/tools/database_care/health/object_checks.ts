@@ -220,12 +220,8 @@ limit 500`,
   }),
 });
 
-interface ConstraintRow extends OfTable {
-  readonly kind: string;
-}
-
 /** Constraints that hold for new rows alone, as nobody has checked the old ones. */
-export const constraintCheck = defineHealthCheck<ConstraintRow>({
+export const constraintCheck = defineHealthCheck<OfTable & { readonly kind: string }>({
   name: "constraints",
   sql: `
 select n.nspname as schema, c.relname as table_name, k.conname as name,
