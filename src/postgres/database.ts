@@ -1,4 +1,3 @@
-import { defined } from "../core/defined.ts";
 import { AppError } from "../core/app_error.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
@@ -21,7 +20,7 @@ import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
-  placeOf,
+  refusedError,
   sentBytesOf,
   sqlStateData,
   type StatementError,
@@ -131,12 +130,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       ? { ok: true, kind: "select", names: request.names ?? [], sleepMs: 0 }
       : await guard.check(sql, request);
     if (signal.aborted) return { ok: false, error: cancelledError(signal) };
-    if (!checked.ok) {
-      const { reason: message, sqlState, position } = checked;
-      const kind = sqlState === undefined ? "refused" : "failed";
-      const place = placeOf(sql, position);
-      return { ok: false, error: { kind, message, ...defined({ sqlState }), ...place } };
-    }
+    if (!checked.ok) return { ok: false, error: refusedError(sql, checked) };
     if (checked.sleepMs > options.statementTimeoutMs) {
       const seconds = options.statementTimeoutMs / 1_000;
       return refusal(`pg_sleep() may not wait longer than the statement timeout of ${seconds} s`);

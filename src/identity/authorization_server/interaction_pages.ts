@@ -147,10 +147,7 @@ export function createInteractionPages(options: InteractionOptions) {
         return undefined;
       });
       if (interaction?.uid !== uid) {
-        show(
-          context,
-          pages.error(400, interactionGone),
-        );
+        show(context, pages.error(400, interactionGone));
         return true;
       }
       if (context.method !== "POST") {

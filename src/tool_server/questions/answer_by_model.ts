@@ -6,7 +6,7 @@ import { spanned } from "../../core/tracing.ts";
 import type { Completion, CompletionProvider, Usage } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
-import { placeOf, type StatementError } from "../../postgres/read/statement_error.ts";
+import { refusedError, type StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { planStatement } from "../../postgres/read/explain.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "./answer.ts";
@@ -182,17 +182,7 @@ async function tryStatement(
   onStep?.("plan");
   // before EXPLAIN, because its errors would point into our EXPLAIN statement
   const check = await guard.check(sql, { principal, signal, span });
-  if (!check.ok) {
-    const { reason: message, sqlState, position } = check;
-    const place = placeOf(sql, position);
-    return {
-      kind: "failed",
-      sql,
-      error: sqlState === undefined
-        ? { kind: "refused", message, ...place }
-        : { kind: "failed", message, sqlState, ...place },
-    };
-  }
+  if (!check.ok) return { kind: "failed", sql, error: refusedError(sql, check) };
   if (check.kind !== "select") {
     const message = "only SELECT, VALUES, TABLE and WITH of those can answer a request";
     return { kind: "failed", sql, error: { kind: "refused", message } };
