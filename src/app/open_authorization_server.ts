@@ -5,38 +5,39 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createSharedDeadline } from "../core/async/deadline.ts";
 import { readRegularBytes } from "../core/files/read_regular_file.ts";
-import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import { bodyTimeoutMs } from "../http/request_body.ts";
 import { createAuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
-import type { Picture, Resource } from "../identity/authorization_server/authorization_server_options.ts";
+import type {
+  AuthorizationServerOptions,
+  Picture,
+  Resource,
+} from "../identity/authorization_server/authorization_server_options.ts";
 import type { OauthEvent } from "../identity/authorization_server/provider_events.ts";
 import { keepCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
 import { createGrantStore } from "../identity/authorization_server/grant_store.ts";
 import { createGrants } from "../identity/authorization_server/grants.ts";
-import type { Login } from "../identity/login.ts";
-import type { RateLimiter } from "../identity/rate_limiter.ts";
 import type { UserDirectory } from "../identity/users/user_directory.ts";
 import type { State } from "../state/state.ts";
 
 type Oauth = Config["http"]["auth"]["oauth"];
 
-export interface OpenAuthorizationServerOptions {
-  readonly issuer: string;
+type SharedOptions = Pick<
+  AuthorizationServerOptions,
+  "issuer" | "allowedOrigins" | "login" | "limiter" | "logger"
+>;
+
+export interface OpenAuthorizationServerOptions extends SharedOptions {
   readonly oauth: Oauth;
   readonly state: State;
   /** Whether other servers have user files of their own. */
   readonly sharesLogins: boolean;
   /** What tokens are for: the addresses of the tool server and, where it takes them, of the RAG server. */
   readonly resources: readonly Resource[];
-  readonly allowedOrigins: readonly string[];
   readonly users: UserDirectory;
-  readonly login: Login;
-  readonly limiter: RateLimiter;
   readonly audit: AuditTrail | undefined;
   readonly metrics: ServerMetrics;
-  readonly logger: Logger;
 }
 
 export type OpenAuthorizationServer = Awaited<ReturnType<typeof openAuthorizationServer>>;

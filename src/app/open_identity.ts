@@ -309,13 +309,11 @@ async function openUsers(
     maxFailedAttempts: max_failed_attempts_before_lockout,
     now: Date.now,
     logger,
-    ...(options.sharesLogins
-      ? {
-        logins: createSharedLogins(state, options.accounts, {
-          maxFailedAttempts: max_failed_attempts_before_lockout,
-        }),
-      }
-      : {}),
+    ...(options.sharesLogins && {
+      logins: createSharedLogins(state, options.accounts, {
+        maxFailedAttempts: max_failed_attempts_before_lockout,
+      }),
+    }),
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
     onReloaded,
     onLockout(user) {

@@ -1,13 +1,8 @@
 import { AppError } from "../core/app_error.ts";
+import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import type { Output } from "./output.ts";
 import type { Operation } from "./flags.ts";
 import { parseFlags, UsageError } from "./parse_flags.ts";
-
-interface Program {
-  readonly name: string;
-  readonly title: string;
-  readonly version: string;
-}
 
 /**
  * Does what a command line asks for and resolves with the exit code: 0, 1 for an operation that failed, 2 for a command
@@ -15,7 +10,7 @@ interface Program {
  */
 export async function runCommandLine(
   args: readonly string[],
-  program: Program,
+  program: ServerInfo,
   output: Output,
 ): Promise<number> {
   try {
@@ -50,7 +45,7 @@ const opensModels: ReadonlySet<Operation> = new Set(
  */
 async function perform(
   args: readonly string[],
-  program: Program,
+  program: ServerInfo,
   output: Output,
 ): Promise<number | void> {
   const flags = parseFlags(args);

@@ -196,15 +196,9 @@ export function processEnvironment(): Required<Pick<LoadOptions, "env" | "cwd" |
 
 const systemConfigPath = "/etc/postern/config.yaml";
 
-interface FindOptions {
+interface FindOptions extends Required<Pick<LoadOptions, "env" | "cwd" | "executableDir" | "readFile">> {
   /** From `-config`. */
   readonly configPath?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  /** The executable's folder, or the working folder when run by Deno. */
-  readonly executableDir: string;
-  /** Rejects with `Deno.errors.NotFound` where there is no such file. */
-  readonly readFile: (path: string) => Promise<string>;
 }
 
 /**

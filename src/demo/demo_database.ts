@@ -1,5 +1,6 @@
 import { defined } from "../core/defined.ts";
 import { openPackedFiles } from "../core/files/packed_files.ts";
+import { ignoreMissing } from "../core/files/replace_file.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import {
@@ -60,10 +61,5 @@ export function demoDatabaseOptions(server: EmbeddedServer, statementTimeoutMs: 
 async function readSnapshot(): Promise<Uint8Array | undefined> {
   using packed = await openPackedFiles();
   if (packed !== undefined) return await packed.read("demo_snapshot.tar.gz");
-  try {
-    return await Deno.readFile(snapshotFile);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
+  return await Deno.readFile(snapshotFile).catch(ignoreMissing);
 }

@@ -6,7 +6,7 @@ import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { discardRest, endConnection, refuseFraming } from "./request_body.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
-import { createOpenConnections, type OpenConnection } from "./open_connections.ts";
+import { createOpenConnections, type OpenConnection, tryToClose } from "./open_connections.ts";
 
 /** A certificate with those that are sent after it, and its private key; PEM. */
 export interface TlsPair {
@@ -265,11 +265,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
     } catch (error) {
       record.leave();
       logger.debug("A connection failed before it was served", { error });
-      try {
-        connection.close();
-      } catch {
-        // the runtime has taken it
-      }
+      tryToClose(connection);
     }
   }
 

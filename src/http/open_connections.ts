@@ -85,11 +85,7 @@ export function createOpenConnections(options: {
 
   function close(connection: Idle): void {
     forget(connection);
-    try {
-      connection.close();
-    } catch {
-      // it has ended just now
-    }
+    tryToClose(connection);
   }
 
   function forget(connection: Idle): void {
@@ -151,6 +147,15 @@ interface Idle {
   limitMs: number;
   isForgotten: boolean;
   close: () => void;
+}
+
+/** Closes a connection, which may have ended or become a part of another one. */
+export function tryToClose(connection: { close(): void }): void {
+  try {
+    connection.close();
+  } catch {
+    // it is closed
+  }
 }
 
 /** Counts by opening files: the executable has no permission to read what the system allows the process. */

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { AppError } from "../core/app_error.ts";
 import { withDeadline } from "../core/async/deadline.ts";
+import { tryToClose } from "./open_connections.ts";
 import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../core/address.ts";
 
 /** What a test turns; a server uses none of it. */
@@ -87,14 +88,6 @@ async function fetchDocument(
 async function resolveHost(host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-function tryToClose(connection: Deno.Conn): void {
-  try {
-    connection.close();
-  } catch {
-    // it has ended, or became a part of another one
-  }
 }
 
 /** HTTP/1.1 (RFC 9112); `host` and path are of a URL, which holds no control characters. */

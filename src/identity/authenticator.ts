@@ -5,26 +5,24 @@ import { isSessionToken, type PresentedToken, presentToken, tokenPrefix } from "
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
 interface TokenSource {
-  find(
-    presented: PresentedToken | undefined,
-    nowMs: number,
-  ): { readonly id: string; readonly database: string | null } | undefined;
+  readonly find: Find<{ readonly id: string; readonly database: string | null } | undefined>;
 }
 
 /** Where the sessions of the moment are found. */
 interface SessionSource {
-  find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
+  readonly find: Find<Session | undefined>;
   /** Optional: learns of those that began at other processes. */
   learn?(): Promise<void>;
 }
 
 /** Where the grants of the moment are found. */
 interface GrantSource {
-  find(
-    presented: PresentedToken | undefined,
-    nowMs: number,
-  ): Session | undefined | Promise<Session | undefined>;
+  readonly find: Find<Session | undefined | Promise<Session | undefined>>;
 }
+
+type Find<Found> = (presented: PresentedToken | undefined, nowMs: number) => Found;
+
+type FoundCaller = Principal | undefined | Promise<Principal | undefined>;
 
 /** A user's session as others see it. */
 export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
@@ -37,10 +35,7 @@ export interface Authenticator {
    * @param addressOf the client's address
    * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where it cannot be told now
    */
-  authenticate(
-    authorizationHeader: string | null,
-    addressOf: () => string,
-  ): Principal | undefined | Promise<Principal | undefined>;
+  authenticate(authorizationHeader: string | null, addressOf: () => string): FoundCaller;
 }
 
 /** Knows API tokens, sessions, and access tokens of the built-in authorization server; each only where it is given. */
@@ -51,10 +46,7 @@ export function createAuthenticator(
   const known = createLatestByText<PresentedToken>({ maxBytes: maxKnownBytes });
 
   /** @param text the token where it was not known before: what has just begun elsewhere may have to be learnt */
-  function principalOf(
-    presented: PresentedToken,
-    text: string | undefined,
-  ): Principal | undefined | Promise<Principal | undefined> {
+  function principalOf(presented: PresentedToken, text: string | undefined): FoundCaller {
     const time = now();
     // an API token and a session are always both looked up, so that the time does not tell the two apart
     const token = tokens?.find(presented, time);
@@ -74,7 +66,7 @@ export function createAuthenticator(
   }
 
   return {
-    authenticate(authorizationHeader: string | null): Principal | undefined | Promise<Principal | undefined> {
+    authenticate(authorizationHeader: string | null): FoundCaller {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);
       const text = before === undefined ? bearerToken(authorizationHeader) ?? "" : undefined;
@@ -114,10 +106,7 @@ const digestBytes = 400;
 export function withIssuer(
   own: ReturnType<typeof createAuthenticator>,
   issuer: {
-    authenticate(
-      token: string,
-      addressOf: () => string,
-    ): Principal | undefined | Promise<Principal | undefined>;
+    authenticate(token: string, addressOf: () => string): FoundCaller;
   },
   isOurs: (authorizationHeader: string) => boolean,
 ): Authenticator {

@@ -42,9 +42,7 @@ type NotTried = {
 };
 
 /** What an audit may know besides. */
-export interface LoginReport {
-  readonly username: string;
-  readonly address: string;
+export interface LoginReport extends Pick<LoginRequest, "username" | "address" | "requestId"> {
   readonly result: LoginResult["kind"];
   /** Of one that failed. */
   readonly reason?: "unknown_user" | "wrong_password" | "locked" | "disabled";
@@ -52,7 +50,6 @@ export interface LoginReport {
   readonly sessionId?: string;
   /** Where the password was typed, if not in `authenticate_user`. */
   readonly via?: "oauth";
-  readonly requestId?: string;
 }
 
 export interface LoginOptions {

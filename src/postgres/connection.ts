@@ -33,7 +33,7 @@ export interface LoginOptions {
 }
 
 /** One logged-in connection. */
-export interface Connection {
+export interface Connection extends AsyncDisposable {
   readonly client: pg.Client;
   /** Whether the session began with the settings of the login, and no pooler stands between that may change sessions. */
   readonly holdsSettings: boolean;
@@ -333,6 +333,12 @@ function createConnection(
   }
 
   const end = () => ended ??= endOnce();
+
+  async function close(): Promise<void> {
+    if (!await end()) stream.destroy();
+    await closed;
+  }
+
   return {
     client,
     findPooler,
@@ -355,10 +361,8 @@ function createConnection(
     cancelUntil,
     end,
     destroy: () => void stream.destroy(),
-    async close() {
-      if (!await end()) stream.destroy();
-      await closed;
-    },
+    close,
+    [Symbol.asyncDispose]: close,
     openAnother: (signal) => login(options, signal),
   };
 }

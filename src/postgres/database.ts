@@ -1,17 +1,13 @@
-import { defined } from "../core/defined.ts";
 import { AppError } from "../core/app_error.ts";
-import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { type Principal, principalKey, serverItself } from "../core/principal.ts";
 import { errorType, type Span } from "../core/tracing.ts";
-import type { DatabaseOptions } from "./database_options.ts";
+import type { Asker } from "./guard/check_scheduler.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
-import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
-import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
-import type { ConnectionPools } from "./pool/connection_pools.ts";
+import { createIndexTrials, type IndexTrialsOptions, type TryIndexes } from "./index_trials.ts";
 import { type HostReport, isSpread } from "./pool/host_choice.ts";
 import type { Row } from "./read/portal.ts";
 import {
@@ -24,7 +20,7 @@ import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
-  placeOf,
+  refusedError,
   sentBytesOf,
   sqlStateData,
   type StatementError,
@@ -72,14 +68,9 @@ export interface Database {
   onceReached(listener: () => void): void;
 }
 
-export interface ReadRequest {
-  readonly principal: Principal;
+export interface ReadRequest extends Omit<Asker, "parameters"> {
   readonly sql: string;
   readonly parameters?: readonly (string | null)[];
-  /** Aborting cancels the statement in the server. */
-  readonly signal: AbortSignal;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
   /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
   /** Rows to leave out first. */
@@ -108,15 +99,11 @@ export type ReadResult =
   | Answer & { readonly ok: true; readonly hidesFigures?: true }
   | { readonly ok: false; readonly error: StatementError };
 
-interface CreateDatabaseOptions {
-  readonly options: DatabaseOptions;
-  readonly pools: ConnectionPools;
-  readonly guard: Pick<CheckScheduler, "check">;
+interface CreateDatabaseOptions extends Omit<IndexTrialsOptions, "functionGuard" | "onStop"> {
   /** Optional; omit to disable counting. */
   readonly metrics?: StatementMetrics;
   /** Counts callers' statements. Optional: without it, nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "beginStatement" | "read"> | undefined;
-  readonly logger: Logger;
 }
 
 export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {
@@ -143,12 +130,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       ? { ok: true, kind: "select", names: request.names ?? [], sleepMs: 0 }
       : await guard.check(sql, request);
     if (signal.aborted) return { ok: false, error: cancelledError(signal) };
-    if (!checked.ok) {
-      const { reason: message, sqlState, position } = checked;
-      const kind = sqlState === undefined ? "refused" : "failed";
-      const place = placeOf(sql, position);
-      return { ok: false, error: { kind, message, ...defined({ sqlState }), ...place } };
-    }
+    if (!checked.ok) return { ok: false, error: refusedError(sql, checked) };
     if (checked.sleepMs > options.statementTimeoutMs) {
       const seconds = options.statementTimeoutMs / 1_000;
       return refusal(`pg_sleep() may not wait longer than the statement timeout of ${seconds} s`);

@@ -49,7 +49,7 @@ type TrialResult<T> =
   /** `missing`: the extension hypopg is not in the database; `pooler`: a session is not one's own. */
   | { readonly ok: false; readonly why: "missing" | "pooler" | "failed"; readonly reason: string };
 
-interface IndexTrialsOptions {
+export interface IndexTrialsOptions {
   readonly options: DatabaseOptions;
   readonly pools: ConnectionPools;
   readonly guard: Pick<CheckScheduler, "check">;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RequestId } from "../calls/calls_under_way.ts";
+import { valueAt } from "../core/yaml/value_tree.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { jsonRpcReply } from "./http_replies.ts";
@@ -54,10 +55,7 @@ async function logIn(
 
 // almost no message is one, and checking a schema costs more than answering some of them
 function namesLogin(message: unknown): boolean {
-  if (typeof message !== "object" || message === null || !("params" in message)) return false;
-  const { params } = message;
-  return typeof params === "object" && params !== null && "name" in params &&
-    params.name === "authenticate_user";
+  return valueAt(message, ["params", "name"]) === "authenticate_user";
 }
 
 function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
@@ -76,26 +74,16 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
         200,
         errorReply(id, { code: errorNumbers.unauthorized, message: "Authentication failed" }),
       );
-    case "rate_limited":
-      return jsonRpcReply(
-        429,
-        errorReply(id, {
-          code: errorNumbers.rate_limited,
-          message: "Too many failed logins; try again later",
-        }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
-    case "busy":
-    case "unavailable":
-      return jsonRpcReply(
-        503,
-        errorReply(id, {
-          code: errorNumbers.overloaded,
-          message: result.kind === "busy"
-            ? "Too many logins are waiting; try again later"
-            : "Nobody can log in at the moment; try again later",
-        }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
+    default: {
+      const [status, code, message] = laterReplies[result.kind];
+      const error = { code: errorNumbers[code], message: `${message}; try again later` };
+      return jsonRpcReply(status, errorReply(id, error), { "retry-after": String(result.retryAfterSeconds) });
+    }
   }
 }
+
+const laterReplies = {
+  rate_limited: [429, "rate_limited", "Too many failed logins"],
+  busy: [503, "overloaded", "Too many logins are waiting"],
+  unavailable: [503, "overloaded", "Nobody can log in at the moment"],
+} as const;

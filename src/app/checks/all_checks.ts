@@ -42,14 +42,9 @@ import { embeddingProvider, keyFilesOf, llmProviders } from "../providers/provid
 import type { TokenCheckSettings } from "./token_check.ts";
 import { configurationChecks } from "./configuration_checks.ts";
 
-/** A pipeline as far as its health goes. */
-export interface DoctorPipeline {
+/** A pipeline as far as its health goes; `settingAt` is of its own entry. */
+export interface DoctorPipeline extends Omit<DoctorDatabase, "isExcluded"> {
   readonly name: string;
-  readonly database: Database;
-  /** What the database was opened with. */
-  readonly options: DatabaseOptions;
-  /** The full name of a setting in the pipeline's entry; the path as it is where absent. */
-  readonly settingAt?: (path: SettingPath) => string;
   readonly tables: readonly SearchedTableSettings[];
   /** Whether the configuration says what is ingested. */
   readonly hasSources?: boolean;

@@ -53,22 +53,18 @@ const limitSql = `SELECT r.rolname, d.datname, r.rolconnlimit, d.datconnlimit,
 export function encryptionCheck(options: DatabaseOptions, logger: Logger, now: () => number): Check {
   return createCheck("TLS", async (signal) => {
     if (options.openStream !== undefined) return [note("none is needed: the database is in this process")];
-    const connection = await connect(options, { signal, logger });
-    try {
-      const { rows } = await connection.client.query<(string | null)[]>({
-        text: encryptionSql,
-        rowMode: "array",
-      });
-      const [version, isNear] = rows[0] ?? [];
-      const stream: unknown = Reflect.get(Reflect.get(connection.client, "connection"), "stream");
-      return [
-        ...encryptionResults(options, isTls(stream) ? version ?? "TLS" : undefined, isNear === "true"),
-        ...serverCertificate(stream, now),
-        ...await clientCertificate(options, now),
-      ];
-    } finally {
-      await connection.close();
-    }
+    await using connection = await connect(options, { signal, logger });
+    const { rows } = await connection.client.query<(string | null)[]>({
+      text: encryptionSql,
+      rowMode: "array",
+    });
+    const [version, isNear] = rows[0] ?? [];
+    const stream: unknown = Reflect.get(Reflect.get(connection.client, "connection"), "stream");
+    return [
+      ...encryptionResults(options, isTls(stream) ? version ?? "TLS" : undefined, isNear === "true"),
+      ...serverCertificate(stream, now),
+      ...await clientCertificate(options, now),
+    ];
   });
 }
 

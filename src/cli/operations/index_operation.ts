@@ -11,7 +11,8 @@ import { isOfCallers, type SearchedTableSettings } from "../../rag_server/search
 import type { Print } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
-interface IndexOperation {
+/** What an operation on a pipeline works with. */
+export interface PipelineOperation {
   readonly named: OperatorPipeline;
   readonly progress: Progress;
   readonly print: Print;
@@ -24,7 +25,7 @@ interface IndexOperation {
  *
  * @throws {AppError} as `readTable`, `buildKeywordIndex` and `buildVectorIndex`, once all tables have been tried
  */
-export async function indexPipeline(operation: IndexOperation): Promise<void> {
+export async function indexPipeline(operation: PipelineOperation): Promise<void> {
   await forEachTable(operation, async (settings, connection, attempt) => {
     const { named: { pipeline }, signal } = operation;
     const table = await readTable(pipeline.database, settings, signal);
@@ -46,7 +47,7 @@ export async function indexPipeline(operation: IndexOperation): Promise<void> {
 type Attempt = (step: () => Promise<void>) => Promise<void>;
 
 async function forEachTable(
-  { named, progress, print, signal }: IndexOperation,
+  { named, progress, print, signal }: PipelineOperation,
   work: (settings: SearchedTableSettings, connection: Connection, attempt: Attempt) => Promise<void>,
 ): Promise<void> {
   const errors: AppError[] = [];
@@ -89,7 +90,7 @@ async function indexKeywords(
   { table: name, textColumn, textSearchConfig, wordParts }: SearchedTableSettings,
   table: DocumentTable,
   connection: Connection,
-  { named: { pipeline: { database } }, progress, print, signal }: IndexOperation,
+  { named: { pipeline: { database } }, progress, print, signal }: PipelineOperation,
 ): Promise<void> {
   const { name: idColumn } = table.key;
   if (idColumn === "ctid" || !table.key.isId) {
@@ -131,7 +132,7 @@ async function indexKeywords(
 async function indexVectors(
   table: DocumentTable,
   connection: Connection,
-  { named: { pipeline: { providers } }, progress, print, signal }: IndexOperation,
+  { named: { pipeline: { providers } }, progress, print, signal }: PipelineOperation,
 ): Promise<void> {
   const dimensions = table.vector.dimensions ?? await embeddingLength(providers.embedding, signal);
   const built = await buildVectorIndex({
@@ -170,7 +171,7 @@ async function embeddingLength(
  *
  * @throws {AppError} as `readTable` and `dropKeywordIndex`, once all tables have been tried
  */
-export async function dropPipelineIndex(operation: IndexOperation): Promise<void> {
+export async function dropPipelineIndex(operation: PipelineOperation): Promise<void> {
   const { named: { pipeline }, print, signal } = operation;
   await forEachTable(operation, async (settings, connection) => {
     const { table, textColumn } = settings;

@@ -3,7 +3,7 @@ import type { FileNote } from "../../rag_server/ingest/find_files.ts";
 import { ingest, type IngestOptions, type IngestSummary } from "../../rag_server/ingest/ingest.ts";
 import { writeIngestMetrics } from "./ingest_metrics_file.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
-import { fieldLines, jsonText, type Print, visible } from "../output.ts";
+import { counted, fieldLines, jsonText, type Print, visible } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
 /** What to ingest, and how to tell of it. */
@@ -48,7 +48,7 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   if (fault !== undefined) throw new AppError(fault.code, `Cannot go on with ${pipeline}: ${fault.message}`);
   const reasons = [
     ...refusals,
-    ...(failed.length > 0 ? [`Cannot ingest ${countOf(failed.length, "file")}`] : []),
+    ...(failed.length > 0 ? [`Cannot ingest ${counted(failed.length, "file")}`] : []),
   ];
   if (reasons.length === 0) return;
   throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
@@ -152,8 +152,4 @@ function skippedLines(skipped: readonly FileNote[]): string[] {
 
 function section(heading: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ["", `${heading}:`, ...lines.map((line) => `  ${line}`)];
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -26,21 +26,18 @@ import type { ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
-import { createProgress, type Progress } from "../progress_bar.ts";
-import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
+import { createProgress } from "../progress_bar.ts";
+import { dropPipelineIndex, indexPipeline, type PipelineOperation, withRoleHint } from "./index_operation.ts";
 import { claimOf, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { runChecks } from "../../app/checks/check.ts";
 import { configuredIssuers, type Diagnosis, doctor, openDoctorServer } from "../../app/checks/all_checks.ts";
 import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
-interface Context {
+interface Context extends Omit<PipelineOperation, "named"> {
   readonly flags: ParsedFlags;
   readonly config: Config;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly progress: Progress;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -94,34 +91,30 @@ async function usePipeline(
     case "drop-index":
       return await dropPipelineIndex({ named, progress, print, signal });
     case "ingest": {
-      const connection = await named.connect(signal);
+      await using connection = await named.connect(signal);
       const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
-      try {
-        const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
-        const { fault } = await named.pipeline.choose(session.query);
-        if (fault !== undefined) throw fault;
-        return await ingestOperation({
-          pipeline: own.name,
-          connection,
-          table,
-          embedding: providers.embedding,
-          ...chunkSizes(own.chunks, providers.embedding),
-          paths: flags.paths,
-          sourceName: flags.source,
-          configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
-          isDryRun: flags.isDryRun,
-          isRemovalConfirmed: flags.isRemovalConfirmed,
-          json: flags.json,
-          progress,
-          now: () => performance.now(),
-          metricsFolder: config.metrics.ingest_folder,
-          signal,
-          logger,
-        }, print);
-      } finally {
-        await connection.close();
-      }
+      const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
+      const { fault } = await named.pipeline.choose(session.query);
+      if (fault !== undefined) throw fault;
+      return await ingestOperation({
+        pipeline: own.name,
+        connection,
+        table,
+        embedding: providers.embedding,
+        ...chunkSizes(own.chunks, providers.embedding),
+        paths: flags.paths,
+        sourceName: flags.source,
+        configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
+        isDryRun: flags.isDryRun,
+        isRemovalConfirmed: flags.isRemovalConfirmed,
+        json: flags.json,
+        progress,
+        now: () => performance.now(),
+        metricsFolder: config.metrics.ingest_folder,
+        signal,
+        logger,
+      }, print);
     }
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });

@@ -6,22 +6,16 @@ import { readTable } from "../../rag_server/search/document_table.ts";
 import { isOfCallers } from "../../rag_server/search/searched_table.ts";
 import { switchColumns } from "../../rag_server/watch/embedded_columns.ts";
 import { watchSql } from "../../rag_server/watch/watch_sql.ts";
-import type { OperatorPipeline } from "../../app/rag/operator_pipelines.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Print } from "../output.ts";
-import type { Progress } from "../progress_bar.ts";
+import type { PipelineOperation } from "./index_operation.ts";
 import { columnsOf, embedQueues } from "./watch_operation.ts";
 
-interface ReembedOperation {
-  readonly named: OperatorPipeline;
+interface ReembedOperation extends PipelineOperation {
   /** Optional: none where questions go on to be searched as they are. */
   readonly switchTo: "new" | "old" | undefined;
   /** Compares both models, where questions are given. */
   readonly evaluate: (() => Promise<void>) | undefined;
-  readonly progress: Progress;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -37,7 +31,7 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
     throw new AppError("invalid", `Cannot re-embed pipeline "${name}": it names no model in reembed`);
   }
   const { embedding, vectorColumn } = reembed;
-  const connection = await named.connect(signal);
+  await using connection = await named.connect(signal);
   const session = createSqlSession(connection, signal, `re-embed pipeline "${name}"`);
   try {
     const columns = await columnsOf(named, reembed, session.query, signal);
@@ -84,6 +78,5 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
     print(`${name} is searched by ${embedding.name}, within a minute; -switch-to old leads back`);
   } finally {
     progress.end();
-    await connection.close();
   }
 }

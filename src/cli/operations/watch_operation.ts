@@ -14,15 +14,12 @@ import {
   watchedColumn,
 } from "../../rag_server/watch/embedded_columns.ts";
 import { unwatchSql, watchSql } from "../../rag_server/watch/watch_sql.ts";
-import type { Print } from "../output.ts";
+import type { PipelineOperation } from "./index_operation.ts";
 
-interface WatchOperation {
-  readonly named: OperatorPipeline;
+interface WatchOperation extends Omit<PipelineOperation, "progress"> {
   /** The role of the workers, where it is not the pipeline's own. */
   readonly role: string | undefined;
-  readonly print: Print;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
 }
 
 /** A column with the model of its vectors. */
@@ -77,36 +74,32 @@ export async function watchPipeline(
 ): Promise<void> {
   const { providers: { embedding, reembed }, databaseOptions, name } = named.pipeline;
   const models = [{ embedding }, ...(reembed === undefined ? [] : [reembed])];
-  const connection = await named.connect(signal);
+  await using connection = await named.connect(signal);
   const session = createSqlSession(connection, signal, `watch pipeline "${name}"`);
-  try {
-    const known = await readEmbeddedColumns(session.query);
-    const queues: ModelColumn[] = [];
-    for (const model of models) {
-      const columns = await columnsOf(named, model, session.query, signal);
-      queues.push(...columns.filter(({ column }) => onRecord(known, column) !== undefined));
-    }
-    if (queues.length === 0) {
-      throw new AppError(
-        "not_found",
-        `Cannot watch pipeline "${name}": its tables have no queue; run the SQL that -setup-watch prints`,
-      );
-    }
-    if (isRetry) {
-      const rows = await retryFailed(session, queues.map(({ column }) => column));
-      return print(`${rows} ${rows === 1 ? "row" : "rows"} put back`);
-    }
-    logger.info("Watching for rows to embed", { pipeline: name, tables: queues.length });
-    await embedQueues(queues, {
-      connect: named.connect,
-      listens: databaseOptions.pooler === "none",
-      untilEmpty: false,
-      stopping: signal,
-      logger,
-    });
-  } finally {
-    await connection.close();
+  const known = await readEmbeddedColumns(session.query);
+  const queues: ModelColumn[] = [];
+  for (const model of models) {
+    const columns = await columnsOf(named, model, session.query, signal);
+    queues.push(...columns.filter(({ column }) => onRecord(known, column) !== undefined));
   }
+  if (queues.length === 0) {
+    throw new AppError(
+      "not_found",
+      `Cannot watch pipeline "${name}": its tables have no queue; run the SQL that -setup-watch prints`,
+    );
+  }
+  if (isRetry) {
+    const rows = await retryFailed(session, queues.map(({ column }) => column));
+    return print(`${rows} ${rows === 1 ? "row" : "rows"} put back`);
+  }
+  logger.info("Watching for rows to embed", { pipeline: name, tables: queues.length });
+  await embedQueues(queues, {
+    connect: named.connect,
+    listens: databaseOptions.pooler === "none",
+    untilEmpty: false,
+    stopping: signal,
+    logger,
+  });
 }
 
 /** Works on several queues at once. What ends one ends all. @throws {AppError} as `embedQueue` */

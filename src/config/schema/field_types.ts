@@ -210,7 +210,7 @@ function isSafeAddress(value: string): boolean {
   return protocol === "https:" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
 }
 
-function parsed<T>(form: string, parse: (value: string) => T | undefined) {
+export function parsed<T>(form: string, parse: (value: string) => T | undefined) {
   const error = `expected ${form}`;
   return converted(error, z.string({ error }), parse);
 }

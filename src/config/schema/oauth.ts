@@ -1,16 +1,13 @@
 import { z } from "zod";
 import { isLoopback } from "../../core/address.ts";
-import { filePath, list, section, text, toggle } from "./field_types.ts";
+import { filePath, list, parsed, section, text, toggle } from "./field_types.ts";
 import { parseDuration } from "../../core/text/units.ts";
 
 /** A lifetime that is longer than nothing; the parsed value is in milliseconds. */
 const lifetime = () => {
-  const error = "expected a duration of a second or more, such as 10m, 1h or 30d";
-  return z.string({ error }).transform((value, context) => {
+  return parsed("a duration of a second or more, such as 10m, 1h or 30d", (value) => {
     const ms = parseDuration(value);
-    if (ms !== undefined && ms >= 1_000) return ms;
-    context.addIssue({ code: "custom", message: error });
-    return z.NEVER;
+    return ms !== undefined && ms >= 1_000 ? ms : undefined;
   });
 };
 

@@ -1,6 +1,7 @@
 import { AppError } from "../app_error.ts";
 import { settlesWithin } from "../async/deadline.ts";
 import { createQueue, type Queue } from "../async/queue.ts";
+import { ignoreMissing } from "./replace_file.ts";
 
 // What waits in the operating system cannot be stopped, and takes one of the runtime's few I/O threads, for whose want the
 // whole process would stop. So whoever comes while a wait that was given up goes on waits for its end.
@@ -114,13 +115,8 @@ async function openLockFile(path: string, lockPath: string): Promise<Deno.FsFile
 
 async function isStillAt(file: Deno.FsFile, lockPath: string): Promise<boolean> {
   const held = await file.stat();
-  try {
-    const current = await Deno.stat(lockPath);
-    return held.ino === current.ino && held.dev === current.dev;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
+  const current = await Deno.stat(lockPath).catch(ignoreMissing);
+  return held.ino === current?.ino && held.dev === current.dev;
 }
 
 async function release(file: Deno.FsFile, lockPath: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { AppError } from "../app_error.ts";
+import { ignoreMissing } from "./replace_file.ts";
 
 /** Large files that come with the executable and the npm package, packed, and that few runs need. */
 export interface PackedFiles extends Disposable {
@@ -44,12 +45,8 @@ export async function openPackedFiles(): Promise<PackedFiles | undefined> {
 }
 
 async function readIndex(): Promise<PackedFileIndex | undefined> {
-  try {
-    return JSON.parse(await Deno.readTextFile(new URL("./packed_files.json", import.meta.url)));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
+  const text = await Deno.readTextFile(new URL("./packed_files.json", import.meta.url)).catch(ignoreMissing);
+  return text && JSON.parse(text);
 }
 
 async function readAt(

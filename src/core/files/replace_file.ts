@@ -73,7 +73,8 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function ignoreMissing(error: unknown): void {
+/** What stands for a file that is not there; throws any other error. */
+export function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 

@@ -293,11 +293,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     return new Response(page.html, { status: page.status, headers: interactions.headersOf(page) });
   }
 
-  const metadata = serverMetadata({
-    issuer,
-    allowRegistration: options.allowRegistration,
-    allowDocuments: options.allowDocuments,
-  });
+  const metadata = serverMetadata(options);
   const isMetadata = (full: string) => full === metadataPath || full === metadataPath + prefix;
   const ownPath = (full: string) =>
     prefix !== "" && full.startsWith(`${prefix}/`) ? full.slice(prefix.length) : full;
@@ -421,11 +417,7 @@ function pictureResponse(picture: Picture | undefined): Response | undefined {
 const metadataPath = "/.well-known/oauth-authorization-server";
 
 /** What clients read of the server before they begin (RFC 8414, section 2). */
-function serverMetadata({ issuer, allowRegistration, allowDocuments }: {
-  readonly issuer: string;
-  readonly allowRegistration: boolean;
-  readonly allowDocuments: boolean;
-}) {
+function serverMetadata({ issuer, allowRegistration, allowDocuments }: AuthorizationServerOptions) {
   const address = (path: string) => `${issuer.replace(/\/$/, "")}/oauth/${path}`;
   return {
     issuer,

@@ -3,22 +3,11 @@ import { sha256 } from "../../core/text/sha256.ts";
 import { sql, type Statement, type StateRow } from "../../state/engine.ts";
 import { currentVersion, endStatements, type State } from "../../state/state.ts";
 
-/** What the provider keeps; its names. */
-export type RecordKind =
-  | "Session"
-  | "Interaction"
-  | "Client"
-  | "Grant"
-  | "AuthorizationCode"
-  | "DeviceCode"
-  | "AccessToken"
-  | "RefreshToken";
-
 /**
  * Records of a kind that there may be. Beyond it whoever has the most loses what ends first: a user, or a site where no user
  * is known yet. Of clients one goes that has no grant, if it can be one without a login under way.
  */
-const most: Readonly<Record<RecordKind, number>> = {
+const most = {
   Session: 10_000,
   Interaction: 10_000,
   Client: 1_000,
@@ -27,7 +16,14 @@ const most: Readonly<Record<RecordKind, number>> = {
   DeviceCode: 2_000,
   AccessToken: 50_000,
   RefreshToken: 100_000,
-};
+} as const;
+
+/** What the provider keeps; its names. */
+export type RecordKind = keyof typeof most;
+
+export function isRecordKind(name: string): name is RecordKind {
+  return Object.hasOwn(most, name);
+}
 
 /** Of a grant; beyond it the oldest go, of refresh tokens those that were used. */
 const mostOfGrant: Readonly<Partial<Record<RecordKind, number>>> = { AccessToken: 20, RefreshToken: 5 };
@@ -64,17 +60,13 @@ export interface ClientRecord {
 }
 
 /** What an access token stands for. */
-export interface TokenRecord {
+export interface TokenRecord extends Pick<GrantRecord, "username" | "account" | "expiresAt"> {
   readonly grantId: string;
-  readonly username: string;
-  /** Of the grant; see `GrantRecord`. */
-  readonly account: string;
   /** The resource that it is for. */
   readonly audience: string;
-  readonly expiresAt: number;
 }
 
-type Payload = Readonly<Record<string, unknown>>;
+export type Payload = Readonly<Record<string, unknown>>;
 
 /** Whom a record is kept for. */
 interface KeptFor {

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { Buffer } from "node:buffer";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
-import type { Login } from "../login.ts";
-import type { AccountSource } from "../users/user_directory.ts";
+import type { AuthorizationServerOptions } from "./authorization_server_options.ts";
 import { isDocumentAddress } from "./client_metadata.ts";
 import { accountMark, holds } from "./grants.ts";
 import { type Page, pageHeaders, type Pages, type ShownClient } from "./pages.ts";
@@ -14,11 +13,9 @@ import type {
   OidcProvider,
 } from "./provider_types.ts";
 
-interface InteractionOptions {
+interface InteractionOptions extends Pick<AuthorizationServerOptions, "login" | "accounts"> {
   readonly provider: OidcProvider;
   readonly pages: Pages;
-  readonly login: Login;
-  readonly accounts: AccountSource;
   /** Of the issuer, as browsers name it in `Origin`. */
   readonly origin: string;
   /** The path before `/oauth/…`; empty where there is none. */
@@ -150,10 +147,7 @@ export function createInteractionPages(options: InteractionOptions) {
         return undefined;
       });
       if (interaction?.uid !== uid) {
-        show(
-          context,
-          pages.error(400, interactionGone),
-        );
+        show(context, pages.error(400, interactionGone));
         return true;
       }
       if (context.method !== "POST") {

@@ -164,9 +164,8 @@ just asked for it yourself.</p>
       readonly secret: string;
       readonly code?: string;
       readonly problem?: string;
-      readonly status?: number;
     }): Page {
-      const { action, secret, code = "", problem, status = 200 } = options;
+      const { action, secret, code = "", problem } = options;
       return page(
         title,
         `<p>Enter the code that your device shows.</p>
@@ -179,7 +178,6 @@ ${alert(problem)}
         }" autofocus>
 <button>Continue</button>
 </form>`,
-        { status },
       );
     },
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mayStay } from "../users/lockout.ts";
 import type { AuthorizationServerOptions, Resource } from "./authorization_server_options.ts";
-import type { KoaContext, OidcModule } from "./provider_types.ts";
+import type { KoaContext, OidcClient, OidcModule } from "./provider_types.ts";
 import { oauthScope } from "./request_parameters.ts";
 
 /** How long a login may take, from the first page to the last. */
@@ -87,8 +87,7 @@ export function providerConfiguration(
     interactions: {
       url: (_context: KoaContext, { uid }: { readonly uid: string }) => `${prefix}/oauth/interaction/${uid}`,
     },
-    issueRefreshToken: (_context: KoaContext, client: { grantTypeAllowed(grant: string): boolean }) =>
-      client.grantTypeAllowed("refresh_token"),
+    issueRefreshToken: (_context: KoaContext, client: OidcClient) => client.grantTypeAllowed("refresh_token"),
     // the provider wants a key for ID tokens, of which there are none
     jwks: {
       keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })],

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import type { KoaContext, OidcProvider } from "./provider_types.ts";
 
 /** What happened, for counters, the log and the audit trail. */
@@ -26,7 +27,7 @@ export function listenToProvider(provider: OidcProvider, { from, onEvent, onFail
     const { accountId, grantId } = entities["AccessToken"] ?? {};
     onEvent({
       event: params?.["grant_type"] === "refresh_token" ? "refresh" : "grant",
-      ...definedOnly({ clientId: client?.clientId, username: text(accountId), grantId: text(grantId) }),
+      ...defined({ clientId: client?.clientId, username: text(accountId), grantId: text(grantId) }),
       ...from(context),
     });
   });
@@ -39,7 +40,7 @@ export function listenToProvider(provider: OidcProvider, { from, onEvent, onFail
     const [username, grantId] = [text(used?.["accountId"]), text(used?.["grantId"])];
     onEvent({
       event: isReuse ? "reuse" : "failed",
-      ...definedOnly({ clientId: context.oidc.client?.clientId, username, grantId, reason: code }),
+      ...defined({ clientId: context.oidc.client?.clientId, username, grantId, reason: code }),
       ...from(context),
     });
   });
@@ -52,17 +53,9 @@ export function listenToProvider(provider: OidcProvider, { from, onEvent, onFail
     if (context.oidc.route !== "revocation") return;
     onEvent({
       event: "revoke",
-      ...definedOnly({ clientId: context.oidc.client?.clientId, grantId: text(grantId) }),
+      ...defined({ clientId: context.oidc.client?.clientId, grantId: text(grantId) }),
       ...from(context),
     });
   });
   told("server_error", onFailed);
-}
-
-function definedOnly<T extends Readonly<Record<string, string | undefined>>>(
-  fields: T,
-): { readonly [Name in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    readonly [Name in keyof T]?: string;
-  };
 }

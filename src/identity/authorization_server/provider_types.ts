@@ -56,14 +56,11 @@ export interface KoaContext {
 interface OidcContext {
   readonly route: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  readonly body?: Readonly<Record<string, unknown>>;
   readonly client?: OidcClient;
-  readonly account?: { readonly accountId: string };
   readonly result?: InteractionResult;
   readonly session?: {
     readonly state?: { readonly secret?: string };
     destroy(): Promise<void>;
-    readonly new?: boolean;
     /** Absent as long as it has not been kept. */
     readonly exp?: number;
     /** Whether the provider keeps it after the answer. */
@@ -78,7 +75,6 @@ interface OidcContext {
 export interface OidcClient {
   readonly clientId: string;
   readonly clientName?: string;
-  readonly redirectUris: readonly string[];
   grantTypeAllowed(grant: string): boolean;
 }
 

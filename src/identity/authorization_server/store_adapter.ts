@@ -1,18 +1,16 @@
 import { AppError } from "../../core/app_error.ts";
+import type { AuthorizationServerOptions } from "./authorization_server_options.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
-import type { GrantStore, KeptRecord, RecordKind } from "./grant_store.ts";
+import { isRecordKind, type KeptRecord, type Payload, type RecordKind } from "./grant_store.ts";
 import { accountMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
-import type { AccountSource } from "../users/user_directory.ts";
 import type { OidcModule } from "./provider_types.ts";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { tokenPrefix } from "../presented_token.ts";
 import type { CookieKeys } from "./cookie_keys.ts";
 
-interface StoreAdapterOptions {
-  readonly store: GrantStore;
-  readonly accounts: AccountSource;
+interface StoreAdapterOptions extends Pick<AuthorizationServerOptions, "store" | "accounts"> {
   readonly refreshTokens: RefreshTokenValues;
   /** Optional: none where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;
@@ -22,23 +20,6 @@ interface StoreAdapterOptions {
   readonly onReuse: (grant: { readonly grantId: string; readonly username: string }) => void;
   readonly oidc: OidcModule;
 }
-
-const kinds: ReadonlySet<string> = new Set<RecordKind>([
-  "Session",
-  "Interaction",
-  "Client",
-  "Grant",
-  "AuthorizationCode",
-  "DeviceCode",
-  "AccessToken",
-  "RefreshToken",
-]);
-
-function isRecordKind(name: string): name is RecordKind {
-  return kinds.has(name);
-}
-
-type Payload = Readonly<Record<string, unknown>>;
 
 /** How the provider reaches the store: its adapter of one kind of record. */
 export function createStoreAdapter(options: StoreAdapterOptions) {

@@ -106,11 +106,8 @@ interface OpenEntry extends PlainEntry {
 }
 
 /** A line that is neither empty nor a comment. */
-interface PlainLine {
+interface PlainLine extends Pick<PlainEntry, "start" | "end" | "indent"> {
   readonly number: number;
-  readonly start: number;
-  readonly end: number;
-  readonly indent: number;
   readonly pair: PlainPair | undefined;
 }
 

@@ -1,9 +1,7 @@
 import { stateSchema } from "../refused_schema.ts";
 import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { Principal } from "../../core/principal.ts";
-import type { Span } from "../../core/tracing.ts";
-import type { Database } from "../database.ts";
+import type { Database, ReadRequest } from "../database.ts";
 import type { Row } from "../read/portal.ts";
 import { allowedValues } from "./allowed_values.ts";
 import { fingerprintSql } from "./catalog_fingerprint.ts";
@@ -77,11 +75,7 @@ interface CatalogFilter {
   readonly withPartitions?: boolean;
 }
 
-interface CatalogRequest {
-  readonly principal: Principal;
-  readonly signal: AbortSignal;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
+interface CatalogRequest extends Pick<ReadRequest, "principal" | "signal" | "span"> {
   readonly filter?: CatalogFilter;
 }
 

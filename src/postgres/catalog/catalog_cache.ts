@@ -3,7 +3,7 @@ import { type Catalog, readCatalogState, type SessionFacts } from "./catalog.ts"
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
 import { readFingerprint } from "./catalog_fingerprint.ts";
-import type { Database } from "../database.ts";
+import type { Database, ReadRequest } from "../database.ts";
 import { readSampleValues, type SampleValues } from "./sample_values.ts";
 import { createSingleFlight, type SingleFlight } from "../../core/async/single_flight.ts";
 
@@ -34,10 +34,7 @@ export interface CatalogCache<T> extends Disposable {
   recheck(database: Database, request: CatalogCacheRequest): Promise<T>;
 }
 
-interface CatalogCacheRequest {
-  readonly principal: Principal;
-  readonly signal: AbortSignal;
-}
+type CatalogCacheRequest = Pick<ReadRequest, "principal" | "signal">;
 
 interface CatalogSnapshot {
   readonly catalog: Catalog;

@@ -1,7 +1,6 @@
 import type { Catalog, CatalogColumn, CatalogTable } from "./catalog.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { Principal } from "../../core/principal.ts";
-import type { Database } from "../database.ts";
+import type { Database, ReadRequest } from "../database.ts";
 import { createColumnRefusal } from "./private_columns.ts";
 import { arrayText, quoteIdentifier } from "../sql_text.ts";
 
@@ -13,9 +12,7 @@ export function tableKey(schema: string, table: string): string {
   return JSON.stringify([schema, table]);
 }
 
-interface SampleRequest {
-  readonly principal: Principal;
-  readonly signal: AbortSignal;
+interface SampleRequest extends Pick<ReadRequest, "principal" | "signal"> {
   /** As the principal sees it. */
   readonly catalog: Catalog;
   /** As `createColumnRefusal` reads them; columns with private names are never sampled. */

@@ -3,13 +3,13 @@ import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
 import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
-import { errorType, type Span } from "../../core/tracing.ts";
+import { type Span, spanned } from "../../core/tracing.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
 import { compileGrammar, maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 /** The caller of a check, and the signal that drops it from the queue; a check that has begun runs to its end. */
-interface Asker {
+export interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
   /** The values that come with the statement, for `$1` and on; none where absent. */
@@ -129,17 +129,12 @@ export async function createCheckScheduler(
   }
 
   async function checkTraced(sql: string, by: Asker, span: Span): Promise<GuardResult> {
-    const part = span.begin("guard");
-    try {
+    return await spanned(span, "guard", async (part) => {
       const result = await checkAnew(sql, by);
       // words are no statement: that is no error
-      part.set({ "postern.guard.result": result.ok ? "runs" : result.parses ? "refused" : "none" });
-      part.end();
+      part?.set({ "postern.guard.result": result.ok ? "runs" : result.parses ? "refused" : "none" });
       return result;
-    } catch (error) {
-      part.end(errorType(error));
-      throw error;
-    }
+    });
   }
 
   async function findFingerprint(sql: string, by: Asker): Promise<string | undefined> {

@@ -25,7 +25,7 @@ export interface Waiter extends WaitingCall {
   readonly resolve: (lease: Lease) => void;
 }
 
-interface PrincipalPoolOptions {
+export interface PrincipalPoolOptions {
   readonly database: DatabaseOptions;
   /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
   readonly isShared: boolean;

@@ -1,23 +1,17 @@
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
-import type { Logger } from "../../core/logger.ts";
 import { connect } from "../connect/connect.ts";
-import type { DatabaseOptions } from "../database_options.ts";
-import type { AvailabilityLog } from "./availability_log.ts";
-import type { BorrowedConnection, Lease } from "./principal_pool.ts";
+import type { BorrowedConnection, Lease, PrincipalPoolOptions } from "./principal_pool.ts";
 import { isShortage } from "./server_capacity.ts";
 
 /** A server that answered a caller so recently, and lost no connection since, is not asked again. */
 const recentMs = 5_000;
 
-interface ProbeOptions {
-  readonly database: DatabaseOptions;
-  readonly availability: AvailabilityLog;
+interface ProbeOptions extends Pick<PrincipalPoolOptions, "database" | "availability" | "logger"> {
   /** Borrows an idle connection of any caller's; undefined where none is idle. */
   readonly borrowIdle: () => BorrowedConnection | undefined;
   /** Opens one that stays in a pool, until a caller needs its place; undefined where there is no room for one now. */
   readonly openPooled: (signal: AbortSignal) => Promise<Lease> | undefined;
-  readonly logger: Logger;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
 import { pg } from "../connection.ts";
+import type { GuardResult } from "../guard/statement_guard.ts";
 
 /** Why a statement gave no rows, as told to whoever wrote it. */
 export interface StatementError {
@@ -42,6 +43,15 @@ export function placeOf(sql: string, position: number | undefined): { position?:
   if (position === undefined) return {};
   const before = Array.from(sql).slice(0, position - 1);
   return { position, line: 1 + before.filter((char) => char === "\n").length };
+}
+
+/** What a statement that the guard refused is told: `failed`, as by PostgreSQL, where it has a SQLSTATE. */
+export function refusedError(
+  sql: string,
+  { reason: message, sqlState, position }: GuardResult & { readonly ok: false },
+): StatementError {
+  const kind = sqlState === undefined ? "refused" : "failed";
+  return { kind, message, ...defined({ sqlState }), ...placeOf(sql, position) };
 }
 
 /** The error of `sent`, which ends with what follows the first word of `sql`, or with all of it: its place counts in `sql`. */

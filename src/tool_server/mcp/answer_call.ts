@@ -67,7 +67,7 @@ export async function callTool(
   const { registry } = options;
   const own = options.tracer && beginSpan(options, call, caller);
   const run = runCall<ToolRun>(options, call, caller, own, () => {
-    const { name, args } = toolCall(call.params);
+    const { name, args } = namedWithArguments(call.params, "call a tool");
     return registry.prepareCall(name, args, caller.principal);
   });
   try {
@@ -101,16 +101,14 @@ async function runCall<T extends object>(
 }
 
 /**
- * What a `tools/call` calls.
+ * What a `tools/call` or a `prompts/get` asks for.
  * @throws {AppError} `invalid`
  */
-function toolCall({ name, arguments: args = {} }: Params): { readonly name: string; readonly args: Params } {
+export function namedWithArguments({ name, arguments: args = {} }: Params, doing: string) {
   if (typeof name !== "string") {
-    throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
+    throw new AppError("invalid", `Cannot ${doing}: params.name must be a string`);
   }
-  if (!isMap(args)) {
-    throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
-  }
+  if (!isMap(args)) throw new AppError("invalid", `Cannot ${doing}: params.arguments must be an object`);
   return { name, args };
 }
 

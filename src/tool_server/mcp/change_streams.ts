@@ -6,7 +6,7 @@ import type { Logger } from "../../core/logger.ts";
 import { callerKey } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Change, Changes } from "../changes.ts";
-import { member } from "./call_client.ts";
+import { valueAt } from "../../core/yaml/value_tree.ts";
 
 /** Streams that may be open at once, in all and of one caller. */
 const maxStreams = 1000;
@@ -139,7 +139,6 @@ function eventOf(change: Change): ServerEvent {
 
 /** The resources that a `subscriptions/listen` asks for; the SDK refuses what is not as expected. */
 export function urisOf(params: unknown): readonly string[] {
-  const notifications = member(params, "notifications");
-  const uris = member(notifications, "resourceSubscriptions");
+  const uris = valueAt(params, ["notifications", "resourceSubscriptions"]);
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }

@@ -58,14 +58,13 @@ export function createConnectionChanges(changes: Changes, principal: Principal) 
 export type ConnectionChanges = ReturnType<typeof createConnectionChanges>;
 
 function notify(server: Server, change: Change): Promise<void> {
-  switch (change.kind) {
-    case "tools":
-      return server.sendToolListChanged();
-    case "prompts":
-      return server.sendPromptListChanged();
-    case "resources":
-      return server.sendResourceListChanged();
-    case "resource":
-      return server.sendResourceUpdated({ uri: change.uri });
-  }
+  return change.kind === "resource"
+    ? server.sendResourceUpdated({ uri: change.uri })
+    : server[listChanged[change.kind]]();
 }
+
+const listChanged = {
+  tools: "sendToolListChanged",
+  prompts: "sendPromptListChanged",
+  resources: "sendResourceListChanged",
+} as const;

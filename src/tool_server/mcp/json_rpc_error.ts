@@ -3,6 +3,7 @@ import { defined } from "../../core/defined.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
+import { valueAt } from "../../core/yaml/value_tree.ts";
 
 export interface JsonRpcError {
   readonly code: number;
@@ -114,20 +115,15 @@ export function isOverQuota(reply: JsonRpcReply): boolean {
 export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
   if (!("error" in reply)) return undefined;
   if (reply.error.code !== errorNumbers.overloaded && !isOverQuota(reply)) return undefined;
-  const { data } = reply.error;
-  const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
-    ? data.retryAfterSeconds
-    : undefined;
+  const seconds = valueAt(reply.error.data, ["retryAfterSeconds"]);
   return typeof seconds === "number" ? seconds : 1;
 }
 
 /** Where a reply says that the caller's token lacks a scope: those that the call needs. */
 export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
   if (!("error" in reply) || reply.error.code !== errorNumbers.forbidden) return undefined;
-  const { data } = reply.error;
-  return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
-    ? data.scopes.map(String)
-    : undefined;
+  const scopes = valueAt(reply.error.data, ["scopes"]);
+  return Array.isArray(scopes) ? scopes.map(String) : undefined;
 }
 
 export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {

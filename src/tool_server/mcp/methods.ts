@@ -13,7 +13,14 @@ import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
-import { answerCall, type CallOptions, callTool, callToolAsTask, type McpCall } from "./answer_call.ts";
+import {
+  answerCall,
+  type CallOptions,
+  callTool,
+  callToolAsTask,
+  type McpCall,
+  namedWithArguments,
+} from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
 import { pageOf } from "./list_pages.ts";
 import { taskMethods } from "./task_methods.ts";
@@ -91,13 +98,8 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       const { contents, freshness } = await resources.read(addressIn(params), call);
       return { contents, ...freshness };
     }),
-    called("prompts/get", ({ name, arguments: args = {} }, call) => {
-      if (typeof name !== "string") {
-        throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
-      }
-      if (!isMap(args)) {
-        throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
-      }
+    called("prompts/get", (params, call) => {
+      const { name, args } = namedWithArguments(params, "get a prompt");
       return prompts.get(name, args, call);
     }),
     called("completion/complete", (params, call) => complete(options, params, call)),

@@ -2,10 +2,7 @@ import type { AccessObject } from "../../identity/access_rules.ts";
 import type { CallContext, PromptContent } from "../call_context.ts";
 
 /** A prompt as `prompts/list` shows it. */
-export interface PromptDescription {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
+export interface PromptDescription extends Omit<PromptArgument, "required"> {
   readonly arguments?: readonly PromptArgument[];
 }
 

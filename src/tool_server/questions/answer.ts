@@ -1,23 +1,17 @@
 import type { Logger } from "../../core/logger.ts";
-import type { Principal } from "../../core/principal.ts";
-import type { Span } from "../../core/tracing.ts";
-import type { Database, ReadResult } from "../../postgres/database.ts";
+import type { Database, ReadRequest, ReadResult } from "../../postgres/database.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { Step } from "../progress.ts";
 
 /** A request in words, and what its rows are bounded by. */
-export interface Question {
+export interface Question extends Pick<ReadRequest, "principal" | "signal" | "span"> {
   readonly text: string;
   /** What the caller's user answered to a question back about the same text; from outside. */
   readonly userAnswer?: string | undefined;
   readonly database: Database;
-  readonly principal: Principal;
   readonly maxRows: number;
   readonly offset: number;
-  readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
   /** Told of each step as it begins. */
   readonly onStep?: ((step: Step) => void) | undefined;
 }

@@ -6,7 +6,7 @@ import { spanned } from "../../core/tracing.ts";
 import type { Completion, CompletionProvider, Usage } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
-import { placeOf, type StatementError } from "../../postgres/read/statement_error.ts";
+import { refusedError, type StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { planStatement } from "../../postgres/read/explain.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "./answer.ts";
@@ -115,7 +115,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
         repairs: repairs + 1,
         sqlState: error.sqlState,
       });
-      if (isUnknownName(error)) {
+      if (unknownNames.includes(error.sqlState)) {
         // the model may have been shown a catalog that is out of date
         const fresh = await schemas.recheck(database, { principal, signal });
         if (fresh !== index) ({ messages } = await writePrompt(question, fresh, recent));
@@ -182,17 +182,7 @@ async function tryStatement(
   onStep?.("plan");
   // before EXPLAIN, because its errors would point into our EXPLAIN statement
   const check = await guard.check(sql, { principal, signal, span });
-  if (!check.ok) {
-    const { reason: message, sqlState, position } = check;
-    const place = placeOf(sql, position);
-    return {
-      kind: "failed",
-      sql,
-      error: sqlState === undefined
-        ? { kind: "refused", message, ...place }
-        : { kind: "failed", message, sqlState, ...place },
-    };
-  }
+  if (!check.ok) return { kind: "failed", sql, error: refusedError(sql, check) };
   if (check.kind !== "select") {
     const message = "only SELECT, VALUES, TABLE and WITH of those can answer a request";
     return { kind: "failed", sql, error: { kind: "refused", message } };
@@ -244,7 +234,3 @@ const withoutStatement = {
 
 /** SQLSTATE of an undefined column, table, function, object and schema. */
 const unknownNames: readonly (string | undefined)[] = ["42703", "42P01", "42883", "42704", "3F000"];
-
-function isUnknownName({ sqlState }: StatementError): boolean {
-  return unknownNames.includes(sqlState);
-}

@@ -1,30 +1,18 @@
 import type { Principal } from "../../core/principal.ts";
-import type { CallContext, JsonObject } from "../call_context.ts";
+import type { CallContext, JsonObject, ResourceLink } from "../call_context.ts";
 
 /** A resource as `resources/list` shows it. */
-export interface ResourceDescription {
-  readonly uri: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
+export interface ResourceDescription extends Omit<ResourceLink, "type"> {
   readonly _meta?: JsonObject;
 }
 
 /** A kind of resources as `resources/templates/list` shows it; `uriTemplate` is of RFC 6570. */
-export interface ResourceTemplateDescription {
+export interface ResourceTemplateDescription extends Omit<ResourceLink, "type" | "uri"> {
   readonly uriTemplate: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
 }
 
-interface ResourceContents {
-  readonly uri: string;
-  readonly mimeType?: string;
+interface ResourceContents extends Pick<ResourceDescription, "uri" | "mimeType" | "_meta"> {
   readonly text: string;
-  readonly _meta?: JsonObject;
 }
 
 /** How long a client may keep what it read, and whether callers may share it (MCP, Caching). */

@@ -1,16 +1,11 @@
 import { z } from "zod";
-import type { Principal } from "../../core/principal.ts";
 import { identifierWords, searchStem } from "../../text/word_stem.ts";
 import { isFunctionWord, words } from "../../text/words.ts";
+import type { ToolRegistry } from "./registry.ts";
 import { defineTool, type Tool, type ToolDescription } from "./tool.ts";
 
-interface FindToolsOptions {
-  /** All that a principal may call. */
-  readonly usableTools: (principal: Principal) => readonly ToolDescription[];
-}
-
 /** Finds tools by words, for models whose list does not show them all. */
-export function findTools({ usableTools }: FindToolsOptions): Tool {
+export function findTools({ usableTools }: Pick<ToolRegistry, "usableTools">): Tool {
   // a description is one object for as long as its tool is offered
   const known = new WeakMap<ToolDescription, ToolWords>();
   const wordsOf = (tool: ToolDescription) => {

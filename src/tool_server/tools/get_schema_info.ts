@@ -139,9 +139,9 @@ export function getSchemaInfo(options: SchemaInfoOptions): Tool {
           partitions_left_out: leftOut,
           ...(models.length === 0 ? {} : { models: models.map((model) => modelData(model, detailed)) }),
         },
-        ...(options.linksToTables && only !== undefined
-          ? { links: [linkToTable(database.name, only.schema, only.name)] }
-          : {}),
+        ...(options.linksToTables && only !== undefined && {
+          links: [linkToTable(database.name, only.schema, only.name)],
+        }),
       };
     },
   });
@@ -246,25 +246,23 @@ export function tableData(table: CatalogTable, detailed: boolean) {
     description: table.comment,
     estimated_rows: table.estimatedRows,
     ...(table.partitions ? { partitions: table.partitions } : {}),
-    ...(detailed
-      ? {
-        columns: table.columns.map((column) => ({
-          name: column.name,
-          data_type: column.type,
-          nullable: column.nullable,
-          description: column.comment,
-          default: column.default,
-          identity: column.identity,
-          is_pk: column.isPrimaryKey,
-          is_unique: column.isUnique,
-          is_indexed: column.isIndexed,
-          fk_ref: column.reference,
-          labels: [...column.labels],
-          ...defined({ vector_dims: column.vectorDimensions }),
-        })),
-        indexes: table.indexes.map((index) => index.definition),
-      }
-      : {}),
+    ...(detailed && {
+      columns: table.columns.map((column) => ({
+        name: column.name,
+        data_type: column.type,
+        nullable: column.nullable,
+        description: column.comment,
+        default: column.default,
+        identity: column.identity,
+        is_pk: column.isPrimaryKey,
+        is_unique: column.isUnique,
+        is_indexed: column.isIndexed,
+        fk_ref: column.reference,
+        labels: [...column.labels],
+        ...defined({ vector_dims: column.vectorDimensions }),
+      })),
+      indexes: table.indexes.map((index) => index.definition),
+    }),
   };
 }
 
@@ -286,12 +284,10 @@ function modelData({ name, synonyms, description, table, ...model }: VisibleMode
     description,
     schema: table.schema,
     table: table.name,
-    ...(detailed
-      ? {
-        measures: expressions(model.measures),
-        dimensions: expressions(model.dimensions),
-        joins: model.joins.map(({ to, on, description }) => ({ to, on, description })),
-      }
-      : {}),
+    ...(detailed && {
+      measures: expressions(model.measures),
+      dimensions: expressions(model.dimensions),
+      joins: model.joins.map(({ to, on, description }) => ({ to, on, description })),
+    }),
   };
 }

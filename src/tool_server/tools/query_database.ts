@@ -12,7 +12,7 @@ import {
   runStatement,
   type StatementAnswer,
 } from "../questions/answer.ts";
-import { askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
+import { askModelsQuestion, readUserAnswer } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
@@ -98,9 +98,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
       const database = directory.resolve(principal, name);
       const text = query.trim();
       const answered = readUserAnswer(client?.answers);
-      if (answered.kind === "ended") {
-        return { errorText: answered.reason };
-      }
+      if (answered.kind === "ended") return { errorText: answered.reason };
       const { text: userAnswer } = answered;
       const question = {
         text,
@@ -114,19 +112,18 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
         span,
       };
       const answer = await answerQuery(question, options, client);
-      // asked only after the answer: a call that has become a task cannot ask any more
-      const ask = client?.canAsk === true ? questionBack(answer, answered) : undefined;
-      if (ask !== undefined) {
-        return { ask };
-      }
       switch (answer.kind) {
         case "rows":
           return rowsReply(question, answer);
-        case "question":
+        case "question": {
+          // asked only after the answer: a call that has become a task cannot ask any more
+          const ask = client?.canAsk === true ? askModelsQuestion(answer.text, answered) : undefined;
+          if (ask !== undefined) return { ask };
           return {
             text: questionText(answer.text),
             data: { database: database.name, question: answer.text },
           };
+        }
         case "failed":
           return statementErrorReply(answer.error, answer.sql, database.name, errorText(question, answer));
         case "refused":
@@ -220,11 +217,6 @@ const noAnswers: Readonly<Record<NoAnswer, string>> = {
   declined: "the model declined to answer it",
   empty: "the provider's answer was empty",
 };
-
-/** What a client that can ask puts to its user; undefined where there is nothing to ask, or enough was asked. */
-function questionBack(answer: Answer, asked: { readonly round: number }): UserQuestion | undefined {
-  return answer.kind === "question" ? askModelsQuestion(answer.text, asked) : undefined;
-}
 
 /** The model has read what others wrote, so its words may be theirs. */
 function questionText(words: string): string {

@@ -46,9 +46,9 @@ export function rowsReply(
       row_count: rows.length,
       truncated,
       // a statement with `$1` cannot be sent: only the request gets more of it
-      ...(truncated && next !== undefined && Object.keys(verified?.arguments ?? {}).length === 0
-        ? { next_offset: next }
-        : {}),
+      ...(truncated && next !== undefined && Object.keys(verified?.arguments ?? {}).length === 0 && {
+        next_offset: next,
+      }),
     },
   };
 }

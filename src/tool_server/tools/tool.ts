@@ -77,10 +77,8 @@ export interface ToolRun extends ToolResult {
   readonly error?: CallError;
 }
 
-export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
+export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType>
+  extends Pick<ToolDescription, "name" | "title" | "description" | "annotations"> {
   readonly input: Input;
   /** What clients are shown of `input`. Optional: without it, what follows from it. */
   readonly inputSchema?: JsonSchema;
@@ -88,7 +86,6 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readonly output: Output;
   /** Fields of `output` with what a database holds or a model says, which a `data_notice` before them names. */
   readonly untrusted?: readonly (keyof z.input<Output> & string)[];
-  readonly annotations?: ToolAnnotations;
   /** As in `ToolDescription`. */
   readonly meta?: JsonObject | undefined;
   readonly hidden?: boolean;

@@ -21,6 +21,7 @@ const described = {
 };
 const expression = z.string().min(1).max(4_000);
 const named = z.strictObject({ name, sql: expression, ...described });
+const join = z.strictObject({ to: name, on: expression, description: described.description });
 
 const model = z.strictObject({
   name,
@@ -32,13 +33,15 @@ const model = z.strictObject({
       error: "expected a table's name, or schema.name",
     },
   ),
-  joins: z.array(z.strictObject({ to: name, on: expression, description: described.description })).max(100)
-    .default([]),
+  joins: z.array(join).max(100).default([]),
   dimensions: z.array(named).max(500).default([]),
   measures: z.array(named).max(500).default([]),
 });
 
-type Entry = Omit<z.output<typeof model>, "database"> & { readonly database: string | undefined };
+type Entry = Omit<z.output<typeof model>, "database"> & {
+  /** Optional: without it, whichever has the table. */
+  readonly database: string | undefined;
+};
 
 /** What an expression reads, as far as its text tells. */
 export interface Reads {
@@ -53,29 +56,14 @@ export interface TableReference {
   readonly name: string;
 }
 
-export interface NamedExpression {
-  readonly name: string;
-  readonly synonyms: readonly string[];
-  readonly description: string;
-  readonly sql: string;
-  readonly reads: Reads;
-}
+export type NamedExpression = Readonly<z.output<typeof named>> & { readonly reads: Reads };
 
-interface ModelJoin {
-  /** Another model of the same database. */
-  readonly to: string;
-  readonly on: string;
-  readonly description: string;
-  readonly reads: Reads;
-}
+/** To another model of the same database. */
+type ModelJoin = Readonly<z.output<typeof join>> & { readonly reads: Reads };
 
 /** A table with the names that people have for it and for what is worked out from it. */
-export interface SemanticModel {
-  readonly name: string;
-  readonly synonyms: readonly string[];
-  readonly description: string;
-  /** Optional: without it, whichever has the table. */
-  readonly database: string | undefined;
+export interface SemanticModel
+  extends Readonly<Pick<Entry, "name" | "synonyms" | "description" | "database">> {
   readonly table: TableReference;
   readonly joins: readonly ModelJoin[];
   readonly dimensions: readonly NamedExpression[];

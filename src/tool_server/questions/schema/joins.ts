@@ -23,6 +23,22 @@ const ambiguous = 50;
 /** A name as its stems in a row: `customers` and `Customer` give the same. */
 const joined = (stems: readonly string[]): string => stems.join("_");
 
+/** The numbers of items by each of their keys, in ascending order. */
+export function numbersByKey<Item>(
+  items: readonly Item[],
+  keysOf: (item: Item) => readonly string[],
+): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  items.forEach((item, at) => {
+    for (const key of keysOf(item)) {
+      const numbers = found.get(key);
+      if (numbers === undefined) found.set(key, [at]);
+      else numbers.push(at);
+    }
+  });
+  return found;
+}
+
 /** The words before a reference's suffix: `customer` of `customer_id` and `customerid`; empty where it is no reference. */
 function referredName(stems: readonly string[]): string {
   const last = stems.at(-1) ?? "";
@@ -43,17 +59,11 @@ function singleKey(table: CatalogTable): CatalogColumn | undefined {
  */
 export function createJoinFinder(tables: readonly TableWords[]): (table: number) => Join[] {
   const numbers = new Map(tables.map(({ table }, at) => [qualified(table.schema, table.name), at]));
-  const byName = new Map<string, number[]>();
-  tables.forEach(({ table, name }, at) => {
-    if (singleKey(table) === undefined) return;
+  const byName = numbersByKey(tables, ({ table, name }) => {
+    if (singleKey(table) === undefined) return [];
     // `dim_customer` and `crm_customers` are customers too
-    for (const referred of new Set([joined(name), joined(name.slice(1))])) {
-      for (const key of [referred, qualified(table.schema, referred)]) {
-        const known = byName.get(key);
-        if (known === undefined) byName.set(key, [at]);
-        else known.push(at);
-      }
-    }
+    return [...new Set([joined(name), joined(name.slice(1))])]
+      .flatMap((referred) => [referred, qualified(table.schema, referred)]);
   });
 
   function declared(from: number, table: CatalogTable): Join[] {

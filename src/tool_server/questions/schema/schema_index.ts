@@ -2,7 +2,7 @@ import { forEachInSlices, yieldToEventLoop } from "../../../core/async/yield.ts"
 import type { Catalog, CatalogTable, SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { type SampleValues, tableKey } from "../../../postgres/catalog/sample_values.ts";
 import { createVocabulary, type Vocabulary } from "./catalog_vocabulary.ts";
-import { createJoinFinder, createJoinGraph, type Join } from "./joins.ts";
+import { createJoinFinder, createJoinGraph, type Join, numbersByKey } from "./joins.ts";
 import {
   createCompoundSplitter,
   nameStems,
@@ -122,16 +122,10 @@ function addComments(table: CatalogTable, at: number, postings: PostingLists): v
 const longestComment = 1000;
 
 function tablesByName(tables: readonly CatalogTable[]): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  tables.forEach((table, at) => {
+  return numbersByKey(tables, (table) => {
     const name = table.name.toLowerCase();
-    for (const key of [name, `${table.schema.toLowerCase()}.${name}`]) {
-      const numbers = found.get(key);
-      if (numbers === undefined) found.set(key, [at]);
-      else numbers.push(at);
-    }
+    return [name, `${table.schema.toLowerCase()}.${name}`];
   });
-  return found;
 }
 
 /** Where a word may stand; how much a hit there says about the table is the ranking's matter. */

@@ -30,9 +30,9 @@ export function listDatabases(options: {
           databases.map(({ name, current }) => [name, current ? "yes" : "no"]),
         ),
         data: { databases, current: databases.find(({ current }) => current)?.name ?? null },
-        ...(options.linksToSchemas && databases.length <= maxLinks
-          ? { links: databases.map(({ name }) => linkToSchema(name)) }
-          : {}),
+        ...(options.linksToSchemas && databases.length <= maxLinks && {
+          links: databases.map(({ name }) => linkToSchema(name)),
+        }),
       });
     },
   });

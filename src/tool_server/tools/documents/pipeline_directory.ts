@@ -9,14 +9,10 @@ import { z } from "zod";
 import { queryLimits } from "../../../rag_server/query_limits.ts";
 
 /** A pipeline as the configuration has it. */
-export interface PipelineEntry extends AccessObject {
-  readonly kind: "pipeline";
-  readonly description: string;
-  /** Whether callers may see its documents. */
-  readonly allowsSources: boolean;
-  /** As that of `Database`: a key that two callers share only if they may read the same rows. */
-  readonly rightsKey: (principal: Principal) => string;
-}
+export type PipelineEntry = Pick<
+  Pipeline,
+  keyof AccessObject | "description" | "allowsSources" | "rightsKey"
+>;
 
 /** The pipelines that the process answers from, of one configuration after the other. */
 export interface Pipelines {

@@ -27,7 +27,8 @@ export function searchDocuments(pipelines: PipelineDirectory): Tool {
     annotations: { idempotentHint: true },
     isFor: (principal) => pipelines.showing(principal).length > 0,
     async run({ query }, context) {
-      const [entries, hidden] = parted(pipelines.granted(context.principal));
+      const entries = pipelines.showing(context.principal);
+      const hidden = pipelines.granted(context.principal).filter(({ allowsSources }) => !allowsSources);
       const found = await Promise.allSettled(
         entries.map((entry) => findDocuments(pipelines, entry, query, maxResults, context)),
       );
@@ -51,12 +52,6 @@ export function searchDocuments(pipelines: PipelineDirectory): Tool {
       };
     },
   });
-}
-
-/** Those that show documents, and the others. */
-function parted(entries: readonly PipelineEntry[]): [PipelineEntry[], PipelineEntry[]] {
-  const showing = entries.filter(({ allowsSources }) => allowsSources);
-  return [showing, entries.filter(({ allowsSources }) => !allowsSources)];
 }
 
 function notShown(hidden: readonly PipelineEntry[]): string {

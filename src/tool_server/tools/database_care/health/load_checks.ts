@@ -153,9 +153,9 @@ limit 200`,
         advice: ends.length === 0
           ? "Its holder waits itself: see who holds that one up"
           : "Wait for the holder, or end its statement; where it is idle in transaction, end the session",
-        ...(ends.length === 0
-          ? {}
-          : { sql: ends.map(({ pid, state }) => `SELECT ${signalFor(state)}(${pid});`).join(" ") }),
+        ...(ends.length > 0 && {
+          sql: ends.map(({ pid, state }) => `SELECT ${signalFor(state)}(${pid});`).join(" "),
+        }),
       };
     }),
   }),

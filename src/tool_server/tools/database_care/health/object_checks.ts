@@ -14,10 +14,13 @@ const smallBytes = 1_048_576;
 /** Statistics of fewer days may have missed what runs once a month. */
 const enoughDays = 30;
 
-interface UnusedRow {
+interface OfTable {
   readonly schema: string;
   readonly name: string;
   readonly table_name: string;
+}
+
+interface UnusedRow extends OfTable {
   readonly bytes: number;
   readonly small: number;
 }
@@ -67,10 +70,7 @@ function since({ statsSince, isStandby }: ServerFacts): string {
   return `${statsSince === "" ? "since statistics began" : `since ${statsSince}`}${where}`;
 }
 
-interface IndexRow {
-  readonly schema: string;
-  readonly table_name: string;
-  readonly name: string;
+interface IndexRow extends OfTable {
   readonly table_id: number;
   readonly bytes: number;
   readonly is_unique: boolean;
@@ -165,10 +165,7 @@ function replaces(other: IndexRow, row: IndexRow): boolean {
   return row.carried.every((column) => columns.has(column));
 }
 
-interface InvalidRow {
-  readonly schema: string;
-  readonly name: string;
-  readonly table_name: string;
+interface InvalidRow extends OfTable {
   readonly is_partitioned: boolean;
   readonly is_building: boolean;
 }
@@ -223,15 +220,8 @@ limit 500`,
   }),
 });
 
-interface ConstraintRow {
-  readonly schema: string;
-  readonly table_name: string;
-  readonly name: string;
-  readonly kind: string;
-}
-
 /** Constraints that hold for new rows alone, as nobody has checked the old ones. */
-export const constraintCheck = defineHealthCheck<ConstraintRow>({
+export const constraintCheck = defineHealthCheck<OfTable & { readonly kind: string }>({
   name: "constraints",
   sql: `
 select n.nspname as schema, c.relname as table_name, k.conname as name,
