@@ -76,7 +76,9 @@ BEGIN
   IF NOT (EXISTS (SELECT FROM pg_attribute s JOIN pg_attribute k USING (atttypid, atttypmod, attcollation)
     WHERE s.attrelid = TG_RELID AND s.attname = 'id' AND NOT s.attisdropped
       AND k.attrelid = 'postern.keyword_1_documents'::regclass AND k.attname = 'key') AND (SELECT count(*) FROM pg_attribute WHERE attrelid = TG_RELID AND NOT attisdropped
-      AND attname IN ('content')) = 1) THEN
+      AND attname IN ('content')
+      AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = atttypid AND casttarget = 'text'::regtype
+        AND castfunc >= 16384)) = 1) THEN
     UPDATE postern.keyword_indexes SET state = 'broken' WHERE id = 1 AND state <> 'broken';
     RETURN NULL;
   END IF;
@@ -197,7 +199,9 @@ BEGIN
   IF NOT (EXISTS (SELECT FROM pg_attribute s JOIN pg_attribute k USING (atttypid, atttypmod, attcollation)
     WHERE s.attrelid = TG_RELID AND s.attname = 'code' AND NOT s.attisdropped
       AND k.attrelid = 'postern.keyword_2_documents'::regclass AND k.attname = 'key') AND (SELECT count(*) FROM pg_attribute WHERE attrelid = TG_RELID AND NOT attisdropped
-      AND attname IN ('body', 'language')) = 2) THEN
+      AND attname IN ('body', 'language')
+      AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = atttypid AND casttarget = 'text'::regtype
+        AND castfunc >= 16384)) = 2) THEN
     UPDATE postern.keyword_indexes SET state = 'broken' WHERE id = 2 AND state <> 'broken';
     RETURN NULL;
   END IF;
