@@ -119,7 +119,12 @@ async function usePipeline(
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });
     case "watch-pipeline":
-      return await watchPipeline({ named, role, isRetry: flags.isRetry, print, logger, signal });
+      return await watchPipeline({ named, role, isRetry: flags.isRetry, print, logger, signal }).catch(
+        (error) => {
+          // a worker that is stopped while it starts has nothing to finish
+          if (flags.isRetry || !signal.aborted) throw error;
+        },
+      );
     case "reembed": {
       const { tables, providers: { embedding, reembed } } = named.pipeline;
       const { switchTo } = flags;
