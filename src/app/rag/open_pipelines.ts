@@ -19,7 +19,7 @@ import { createRetriever, type SearchSettings } from "../../rag_server/search/re
 import { databaseOptions } from "../open_databases.ts";
 import type { Read } from "../../rag_server/watch/embedded_columns.ts";
 import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
-import { chooseModel, withModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
@@ -120,7 +120,7 @@ async function openPipeline(
   const now = () => performance.now();
   const { reembed: next } = providers;
   const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
-  let served = providers.embedding;
+  let served: ServedModel = { tables, embedding: providers.embedding };
   const queue = createQueueReader(database, tables.map(({ table }) => table));
   const proof = isReadAsCallers(databaseOptions)
     ? createRowSecurityProof({
@@ -144,7 +144,7 @@ async function openPipeline(
         const opened = await Promise.all(
           model.tables.map((table) => openSearchedTable(database, table, signal)),
         );
-        served = model.embedding;
+        served = model;
         const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
         return proof?.guarding(retriever) ?? retriever;
       },
@@ -154,7 +154,8 @@ async function openPipeline(
     database,
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
     queue: queue.read,
-    embedding: { ...providers.embedding, ping: (signal) => served.ping(signal) },
+    embedding: { ...providers.embedding, ping: (signal) => served.embedding.ping(signal) },
+    isOtherModel: () => served.fault !== undefined,
     completion: providers.completion,
     rewriting: config.search.rewrite_follow_ups ? providers.model : undefined,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
@@ -167,7 +168,7 @@ async function openPipeline(
     isNearEnough: createAnswerThreshold({
       // what one caller may see is no measure for others
       least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
-      embedding: () => served,
+      embedding: () => served.embedding,
       now,
       logger,
     }),

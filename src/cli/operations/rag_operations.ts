@@ -22,7 +22,7 @@ import { setUpWatch, watchPipeline } from "./watch_operation.ts";
 import type { Read } from "../../rag_server/watch/embedded_columns.ts";
 import { createSqlSession } from "../../postgres/sql_session.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
-import type { ServedModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -132,7 +132,7 @@ async function usePipeline(
       const { switchTo } = flags;
       const both = async () => {
         print(`\n${embedding.name}:`);
-        await evaluateModel({ tables, embedding }, named, context);
+        await evaluateModel(await chooseModel(read, { tables, own: embedding }), named, context);
         if (reembed === undefined) return;
         print(`\n${reembed.embedding.name}:`);
         const { vectorColumn } = reembed;
@@ -147,12 +147,13 @@ async function usePipeline(
   }
 }
 
-/** Measures what a pipeline finds by one of its models. */
+/** Measures what a pipeline finds by one of its models. @throws {AppError} the model's fault */
 async function evaluateModel(
-  { tables, embedding }: Pick<ServedModel, "tables" | "embedding">,
+  { tables, embedding, fault }: ServedModel,
   { pipeline }: OperatorPipeline,
   { flags, print, logger, progress, signal }: Context,
 ): Promise<void> {
+  if (fault !== undefined) throw fault;
   const settings = {
     queriesFile: flags.queriesFile ?? "",
     qrelsFile: flags.qrelsFile ?? "",
@@ -200,6 +201,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       tables,
       isHybrid: search.hybridEnabled && search.vectorWeight < 1,
       embedding: providers.embedding,
+      next: providers.reembed,
       completions: providers.completions,
       ...defined({ rerank: providers.rerank }),
       keyFiles: providers.keyFiles,

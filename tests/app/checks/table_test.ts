@@ -24,6 +24,7 @@ testWithPgvector(
       ["completion by local/extractive", undefined],
       ["role", "fault"],
       ["TLS", "not encrypted, but it stays on this machine"],
+      ["model", "test/three, in column embedding"],
       ["table docs", "about 20 rows"],
       ["dimensions of docs", "3 dimensions, as the provider's"],
       ["id of docs", "id, unique"],

@@ -92,6 +92,8 @@ testWithPgvectorServer(
       assert.deepEqual(await ask(back), ["5", "old"]);
       assert.deepEqual(await ask(late), ["5", "new"]);
       await run("-switch-to", "new");
+      const { stdout } = await runProgram([...flags.slice(0, 2), "-doctor"]);
+      assert.match(stdout, /ollama\/n, in column next/);
     });
 
     await t.step("a server whose column goes embeds the question anew", async () => {
@@ -113,11 +115,20 @@ testWithPgvectorServer(
       assert.deepEqual(await ask(right), ["5", "new"]);
       await using wrong = await start({ tables, reembed: undefined });
       assert.equal((await wrong.client.post("handbook", parking)).status, 500);
-      const ingest = ["-config", join(wrong.folder.path, "config.yaml"), "-ingest", "handbook", path];
-      assert.match(
-        (await runProgram(ingest)).stderr,
-        /^postern: Cannot use table "pages": .* vectors of ollama\/n/m,
-      );
+      const health = (await wrong.client.get("/v1/health")).body;
+      assert.equal(health.status, "degraded");
+      assert.match(JSON.stringify(health), /the vectors are of another model/);
+      const config = ["-config", join(wrong.folder.path, "config.yaml")];
+      const judged = ["-queries", join(path, "queries.jsonl"), "-qrels", join(path, "qrels.tsv")];
+      for (const operation of [["-ingest", "handbook", path], ["-evaluate", "handbook", ...judged]]) {
+        assert.match(
+          (await runProgram([...config, ...operation])).stderr,
+          /^postern: Cannot use table "pages": .* vectors of ollama\/n/m,
+        );
+      }
+      const { code, stdout } = await runProgram([...config, "-doctor"]);
+      assert.equal(code, 1);
+      assert.match(stdout, /vectors of ollama\/n, but embedding_llm is openai\/e/);
       assert.match(wrong.process.stderr(), /has vectors of ollama\/n, but embedding_llm is openai\/e/);
     });
   },

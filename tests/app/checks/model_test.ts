@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { assertFault, createDoctorFixture, healthyTable } from "./fixture.ts";
+
+const setUp = `${healthyTable}
+  ALTER TABLE docs ADD COLUMN next vector(256);
+  CREATE SCHEMA postern;
+  CREATE TABLE postern.embedded_columns
+    (name text, target regclass, vector_column text, model text, is_current boolean, format int DEFAULT 1)`;
+
+testWithPgvector("the doctor finds a column whose vectors are of another model", async () => {
+  await using fixture = await createDoctorFixture(setUp);
+  await fixture.admin.query(
+    "INSERT INTO postern.embedded_columns VALUES ('a', 'docs', 'embedding', 'test/other', false)",
+  );
+  assert.equal(
+    assertFault(
+      await fixture.look("model"),
+      "error",
+      'Cannot use table "docs": its column "embedding" has vectors of test/other, but embedding_llm is test/three',
+    ),
+    "-- Set embedding_llm to that model, or vector_column to a column of test/three",
+  );
+});
+
+testWithPgvector("the doctor looks at the pair that questions are searched by", async () => {
+  await using fixture = await createDoctorFixture(setUp);
+  const embedding = localEmbedding();
+  const next = { embedding, vectorColumn: "next" };
+  const notes = async () => {
+    const results = await fixture.examine({}, { next });
+    return ["model", "dimensions of docs"].map((name) =>
+      results.flatMap((result) => result.check === name && result.ok ? [result.note] : [])[0]
+    );
+  };
+  await fixture.admin.query(
+    `INSERT INTO postern.embedded_columns VALUES ('b', 'docs', 'next', '${embedding.name}', false)`,
+  );
+  assert.deepEqual(await notes(), [
+    "test/three, in column embedding",
+    "3 dimensions, as the provider's",
+  ]);
+  await fixture.admin.query("UPDATE postern.embedded_columns SET is_current = true");
+  assert.deepEqual(await notes(), [
+    `${embedding.name}, in column next`,
+    "256 dimensions, as the provider's",
+  ]);
+  const checks = (await fixture.examine({}, { next })).map(({ check }) => check);
+  assert.ok(checks.includes(`embedding by ${embedding.name}`) && checks.includes("embedding by test/three"));
+});
