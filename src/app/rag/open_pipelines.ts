@@ -5,6 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
@@ -119,6 +120,11 @@ async function openPipeline(
   };
   const now = () => performance.now();
   const { reembed: next } = providers;
+  /** How questions are searched by one of its models. */
+  const searchBy = (model: EmbeddingProvider): SearchSettings =>
+    model === next?.embedding && config.reembed !== undefined
+      ? { ...search, vectorWeight: config.reembed.vector_weight }
+      : search;
   const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
   let served: ServedModel = { tables, embedding: providers.embedding };
   const queue = createQueueReader(database, tables.map(({ table }) => table));
@@ -144,7 +150,11 @@ async function openPipeline(
         const opened = await Promise.all(
           model.tables.map((table) => openSearchedTable(database, table, signal)),
         );
+        if (model.embedding !== served.embedding) {
+          logger.info("Questions are embedded by another model", { model: model.embedding.name });
+        }
         served = model;
+        const search = searchBy(model.embedding);
         const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
         return proof?.guarding(retriever) ?? retriever;
       },
@@ -174,7 +184,7 @@ async function openPipeline(
     }),
     logger,
   });
-  return { ...pipeline, config, databaseOptions, database, tables, search, providers, choose, queue };
+  return { ...pipeline, config, databaseOptions, database, tables, searchBy, providers, choose, queue };
 }
 
 /** Has the metrics tell how far pipelines' vectors are behind, until it is disposed of. */

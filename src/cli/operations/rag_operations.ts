@@ -159,7 +159,7 @@ async function evaluateModel(
     qrelsFile: flags.qrelsFile ?? "",
     json: flags.json,
   };
-  const { config: { top_n }, database, search, providers } = pipeline;
+  const { config: { top_n }, database, searchBy, providers } = pipeline;
   const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
   const onProgress = (done: number, total: number) => progress.update({ phase: "questions", done, total });
   const judgeAnswers = (input: EvaluationInput) =>
@@ -169,7 +169,7 @@ async function evaluateModel(
       ...input,
       database,
       tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
-      search,
+      search: searchBy(embedding),
       limit: searchLimit(top_n, providers.rerank !== undefined),
       embedding,
       caller,
@@ -192,14 +192,14 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
   await using server = await openDoctorServer(config, logger);
   const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const diagnoses = await doctor({
-    pipelines: set.list.map(({ config: { name, sources = [] }, tables, search, providers, ...pipeline }) => ({
+    pipelines: set.list.map(({ config: { name, sources = [], search }, tables, providers, ...pipeline }) => ({
       name,
       hasSources: sources.length > 0,
       database: pipeline.database,
       options: pipeline.databaseOptions,
       settingAt: (path) => writtenSetting(config, "pipelines", name, path),
       tables,
-      isHybrid: search.hybridEnabled && search.vectorWeight < 1,
+      isHybrid: search.hybrid_enabled && search.vector_weight < 1,
       embedding: providers.embedding,
       next: providers.reembed,
       completions: providers.completions,
