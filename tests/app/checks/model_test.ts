@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { doctor } from "../../../src/app/checks/all_checks.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { testWithPgvector } from "../../support/database.ts";
-import { assertFault, createDoctorFixture, healthyTable } from "./fixture.ts";
+import { databaseOptions } from "../../support/database_options.ts";
+import { createWatchFixture, numbered } from "../../rag_server/watch/watch_fixture.ts";
+import { assertFault, assertFine, createDoctorFixture, healthyTable } from "./fixture.ts";
 
 const setUp = `${healthyTable}
   ALTER TABLE docs ADD COLUMN next vector(256);
@@ -48,4 +52,46 @@ testWithPgvector("the doctor looks at the pair that questions are searched by", 
   ]);
   const checks = (await fixture.examine({}, { next })).map(({ check }) => check);
   assert.ok(checks.includes(`embedding by ${embedding.name}`) && checks.includes("embedding by test/three"));
+});
+
+testWithPgvector("rows that wait for a worker or are set aside are told with what takes them", async () => {
+  await using watched = await createWatchFixture();
+  await watched.query(
+    "INSERT INTO docs (body, embedding) VALUES ('done', '[4,1]'), (' ', NULL), (NULL, NULL)",
+  );
+  const look = async () => {
+    const [found] = await doctor({
+      pipelines: [{
+        name: "handbook",
+        database: watched.database,
+        options: databaseOptions(watched.admin.url),
+        tables: [{ table: "docs", textColumn: "body", vectorColumn: "embedding" }],
+        isHybrid: true,
+        embedding: numbered(),
+        completions: [],
+        keyFiles: [],
+      }],
+      databases: [],
+      signal: new AbortController().signal,
+      logger: silentLogger,
+    });
+    return (found?.results ?? []).filter(({ check }) => check === "vectors of docs");
+  };
+  await watched.setUp();
+  assertFine(await look());
+  await watched.query("INSERT INTO docs (body) VALUES ('one'), ('two')");
+  const message = "Of 5 rows, 2 have no vector: questions find them only by keywords";
+  const worker = "server -watch-pipeline handbook";
+  // the blank one waits as well
+  assert.equal(
+    assertFault(await look(), "warning", message),
+    `-- 3 wait in the queue: keep a worker running\n${worker}`,
+  );
+  await watched.query("UPDATE postern.embedding_queue SET reason = 'too long'");
+  assert.equal(
+    assertFault(await look(), "warning", message),
+    `-- 3 are set aside: mend what postern.embedding_queue says in reason, then\n${worker} -retry-failed`,
+  );
+  await watched.query("DELETE FROM postern.embedding_queue");
+  assert.match(assertFault(await look(), "warning", message), /the tool that wrote them/);
 });
