@@ -28,6 +28,25 @@ testWithPgvector("the doctor finds a column whose vectors are of another model",
   );
 });
 
+testWithPgvector("a model on this machine keeps its name by the setting, not by its folder", async () => {
+  await using fixture = await createDoctorFixture(setUp);
+  const told = async (recorded: string, own: string) => {
+    await fixture.admin.query(
+      `DELETE FROM postern.embedded_columns;
+      INSERT INTO postern.embedded_columns VALUES ('a', 'docs', 'embedding', '${recorded}', false)`,
+    );
+    const [found] = await fixture.look("model", {}, { embedding: { ...localEmbedding(), name: own } });
+    assert.ok(found !== undefined && !found.ok);
+    return found.message;
+  };
+  assert.match(
+    await told("onnx/e5", "onnx/e5-new"),
+    /is onnx\/e5-new; if only its folder was renamed, set model: e5 beside model_path$/,
+  );
+  assert.match(await told("openai/e5", "onnx/e5"), /is onnx\/e5$/);
+  assert.match(await told("onnx/e5", "openai/e5"), /is openai\/e5$/);
+});
+
 testWithPgvector("the doctor looks at the pair that questions are searched by", async () => {
   await using fixture = await createDoctorFixture(setUp);
   const embedding = localEmbedding();
