@@ -84,6 +84,8 @@ export interface PipelineConfig extends RowSecurity {
   readonly reembed?: {
     readonly embedding_llm: ProviderSettings<EmbeddingKind>;
     readonly vector_column: string;
+    /** In place of the one in `search`, while questions are searched by this model. */
+    readonly vector_weight: number;
   };
   /** The one to ask, then those that take its place where it fails. */
   readonly rag_llm: readonly CompletionSettings[];
@@ -112,11 +114,13 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
   const settings = <Kind extends string>(provider: ParsedProvider<Kind>) =>
     providerSettings(provider, pipeline, config);
   const embedding = settings<EmbeddingKind>(layered(pipeline.embedding_llm, defaults.embedding_llm));
-  const reembed = pipeline.reembed && {
+  const next = pipeline.reembed && settings<EmbeddingKind>(
+    layered(pipeline.reembed.embedding_llm, layered(pipeline.embedding_llm, defaults.embedding_llm)),
+  );
+  const reembed = pipeline.reembed && next && {
     vector_column: pipeline.reembed.vector_column,
-    embedding_llm: settings<EmbeddingKind>(
-      layered(pipeline.reembed.embedding_llm, layered(pipeline.embedding_llm, defaults.embedding_llm)),
-    ),
+    embedding_llm: next,
+    vector_weight: pipeline.search?.vector_weight ?? defaultVectorWeight(next.provider),
   };
   return {
     name: pipeline.name,

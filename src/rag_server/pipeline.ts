@@ -141,6 +141,8 @@ interface PipelineOptions {
   readonly queue?: () => Promise<QueueState | undefined>;
   /** Whether callers might read rows of others, so that it does not serve; never where absent. */
   readonly isUnproven?: () => boolean;
+  /** Whether its columns have vectors of another model, so that no question is answered; never where absent. */
+  readonly isOtherModel?: () => boolean;
   readonly embedding: EmbeddingProvider;
   readonly completion: CompletionProvider;
   /** Makes questions of their own of those that follow others. Optional: without it, no model does. */
@@ -327,7 +329,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {
-      const [ofEmbedding, ofCompletion, ofDatabase, queue] = await Promise.all([
+      const [pinged, ofCompletion, ofDatabase, queue] = await Promise.all([
         reachabilityOf(embedding, phraseOf),
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
@@ -337,6 +339,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const database = ofDatabase.reachable && options.isUnproven?.()
         ? { reachable: true, error: rowSecurityUnproven }
         : ofDatabase;
+      const ofEmbedding = pinged.reachable && options.isOtherModel?.()
+        ? { reachable: true, error: otherModel }
+        : pinged;
       return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...defined({ queue }) };
     },
   };
@@ -363,6 +368,9 @@ export const databaseUnreachable = "the database could not be reached; retry lat
 
 /** What clients hear of a database whose policies do not hold all callers. */
 const rowSecurityUnproven = "row-level security does not hold every caller; the log says what to mend";
+
+/** What clients hear of a model that is not that of the vectors. */
+const otherModel = "the vectors are of another model; the log says of which";
 
 /**
  * Pings a provider or a database for at most five seconds.

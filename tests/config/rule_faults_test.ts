@@ -137,3 +137,18 @@ Deno.test("a new model of embeddings is another one, in a column of its own", as
   const { provider, model, base_url } = config.pipelines[0]?.reembed?.embedding_llm ?? {};
   assert.deepEqual([provider, model, base_url], ["ollama", "n", "http://a"]);
 });
+
+Deno.test("without vector_weight, each of two models has that of its kind", async () => {
+  const weightsBy = async (own: string, next: string, search = "{}") => {
+    const { config: { pipelines: [pipeline] } } = await loadConfig(optionsFor(
+      "pipelines: [{ name: h, database: { database: d }, tables: [{ table: t, text_column: a, vector_column: b }], " +
+        `embedding_llm: ${own}, rag_llm: { provider: local }, search: ${search}, ` +
+        `reembed: { embedding_llm: ${next}, vector_column: c } }]`,
+    ));
+    return [pipeline?.search.vector_weight, pipeline?.reembed?.vector_weight];
+  };
+  const [local, ollama] = ["{ provider: local }", "{ provider: ollama, model: m }"];
+  assert.deepEqual(await weightsBy(local, ollama), [0.1, 0.5]);
+  assert.deepEqual(await weightsBy(ollama, local), [0.5, 0.1]);
+  assert.deepEqual(await weightsBy(local, ollama, "{ vector_weight: 0.3 }"), [0.3, 0.3]);
+});

@@ -232,6 +232,17 @@ Deno.test("health() tells each provider's fault as its phrase, and anything else
   }
 });
 
+Deno.test("health() tells of vectors of another model, though the provider answers", async () => {
+  const settings = { ...pipelineSettings, retriever: () => assert.fail("not asked") };
+  const ofModel = async (isOther: boolean) =>
+    (await createPipeline({ ...settings, isOtherModel: () => isOther }).health()).embedding;
+  assert.deepEqual(await ofModel(true), {
+    reachable: true,
+    error: "the vectors are of another model; the log says of which",
+  });
+  assert.deepEqual(await ofModel(false), { reachable: true });
+});
+
 testWithPgvector(
   "what a follow-up's rewriting used is told, and a search without an answer asks no model",
   async () => {

@@ -8,8 +8,10 @@ import type { ColumnRefusal } from "../../postgres/catalog/private_columns.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import { chooseModel, type NextModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
+import { readRows } from "../../postgres/read/read_trusted.ts";
 import { formatPath, type SettingPath } from "../../core/yaml/value_tree.ts";
-import { type Check, type NamedResult, runChecks } from "./check.ts";
+import { type Check, createCheck, error, type NamedResult, note, runChecks } from "./check.ts";
 import { rowSecurityChecks } from "./tables/row_security_check.ts";
 import { tableCheck } from "./tables/table_check.ts";
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
@@ -51,6 +53,8 @@ export interface DoctorPipeline extends Omit<DoctorDatabase, "isExcluded"> {
   /** Whether the words of its tables are searched too. */
   readonly isHybrid: boolean;
   readonly embedding: EmbeddingProvider;
+  /** Optional: none where the configuration names no model in place of that. */
+  readonly next?: NextModel | undefined;
   /** The one that is asked, then those that take its place. */
   readonly completions: readonly CompletionProvider[];
   readonly rerank?: RerankProvider;
@@ -203,10 +207,10 @@ function pipelineChecks(
     & Required<Pick<DoctorOptions, "limitMs" | "signal" | "logger" | "now">>
     & Pick<DoctorOptions, "caller">,
 ): Check[] {
-  const { name, database, options, tables, hasSources = false, isHybrid, embedding, completions, rerank } =
+  const { name, database, options, tables, hasSources = false, isHybrid, embedding: own, next, completions } =
     pipeline;
-  const { settingAt = formatPath } = pipeline;
-  async function embedPing(): Promise<Float32Array> {
+  const { settingAt = formatPath, rerank } = pipeline;
+  async function embedPing(embedding: EmbeddingProvider): Promise<Float32Array> {
     // checks of tables wait for it too, and have something to do after it
     const { vectors: [vector] } = await withDeadline(
       limitMs * 0.8,
@@ -218,24 +222,43 @@ function pipelineChecks(
     }
     return vector;
   }
-  let embedded: Promise<Float32Array> | undefined;
-  const embed = () => embedded ??= embedPing();
-  const tableChecks = tables.map((settings, at) =>
-    tableCheck({
-      pipeline: name,
-      isIngestTarget: at === 0,
-      hasSources,
-      database,
-      settings,
-      isHybrid,
-      caller,
-      embedding: () => embed().catch(() => undefined),
-    })
-  );
+  const embedded = new Map<EmbeddingProvider, Promise<Float32Array>>();
+  function embed(model: EmbeddingProvider): Promise<Float32Array> {
+    const vector = embedded.get(model) ?? embedPing(model);
+    embedded.set(model, vector);
+    return vector;
+  }
+  const tableChecks = ({ tables, embedding }: ServedModel) =>
+    tables.map((settings, at) =>
+      tableCheck({
+        pipeline: name,
+        isIngestTarget: at === 0,
+        hasSources,
+        database,
+        settings,
+        isHybrid,
+        caller,
+        embedding: () => embed(embedding).catch(() => undefined),
+      })
+    );
+  const modelCheck = createCheck("model", async (signal) => {
+    const model = await chooseModel((...sql) => readRows(database, signal, ...sql), { tables, own, next });
+    const columns = new Set(model.tables.map(({ vectorColumn }) => vectorColumn));
+    const told = model.fault === undefined
+      ? note(`${model.embedding.name}, in column ${[...columns].join(", ")}`)
+      : error(
+        model.fault.message,
+        `-- Set embedding_llm to that model, or vector_column to a column of ${own.name}`,
+      );
+    return [told, ...tableChecks(model)];
+  });
   return [
     ...pipeline.keyFiles.map((path) => secretFileCheck(path, "key")),
     ...passwordFileChecks(options),
-    embeddingCheck(embedding, embed),
+    // -ingest and -watch-pipeline embed by its own after a switch too
+    ...[own, ...(next === undefined ? [] : [next.embedding])].map((each) =>
+      embeddingCheck(each, () => embed(each))
+    ),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
     ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
     databaseCheck(database, options, [
@@ -244,7 +267,7 @@ function pipelineChecks(
       ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),
       limitCheck(database, options, "all of its callers together"),
       encryptionCheck(options, logger, now),
-      extensionCheck(database, tableChecks),
+      extensionCheck(database, [modelCheck]),
     ]),
   ];
 }

@@ -5,6 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { createDatabase } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
@@ -19,7 +20,7 @@ import { createRetriever, type SearchSettings } from "../../rag_server/search/re
 import { databaseOptions } from "../open_databases.ts";
 import type { Read } from "../../rag_server/watch/embedded_columns.ts";
 import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
-import { chooseModel, withModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";
@@ -119,8 +120,13 @@ async function openPipeline(
   };
   const now = () => performance.now();
   const { reembed: next } = providers;
+  /** How questions are searched by one of its models. */
+  const searchBy = (model: EmbeddingProvider): SearchSettings =>
+    model === next?.embedding && config.reembed !== undefined
+      ? { ...search, vectorWeight: config.reembed.vector_weight }
+      : search;
   const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
-  let served = providers.embedding;
+  let served: ServedModel = { tables, embedding: providers.embedding };
   const queue = createQueueReader(database, tables.map(({ table }) => table));
   const proof = isReadAsCallers(databaseOptions)
     ? createRowSecurityProof({
@@ -144,7 +150,11 @@ async function openPipeline(
         const opened = await Promise.all(
           model.tables.map((table) => openSearchedTable(database, table, signal)),
         );
-        served = model.embedding;
+        if (model.embedding !== served.embedding) {
+          logger.info("Questions are embedded by another model", { model: model.embedding.name });
+        }
+        served = model;
+        const search = searchBy(model.embedding);
         const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
         return proof?.guarding(retriever) ?? retriever;
       },
@@ -154,7 +164,8 @@ async function openPipeline(
     database,
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
     queue: queue.read,
-    embedding: { ...providers.embedding, ping: (signal) => served.ping(signal) },
+    embedding: { ...providers.embedding, ping: (signal) => served.embedding.ping(signal) },
+    isOtherModel: () => served.fault !== undefined,
     completion: providers.completion,
     rewriting: config.search.rewrite_follow_ups ? providers.model : undefined,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
@@ -167,13 +178,13 @@ async function openPipeline(
     isNearEnough: createAnswerThreshold({
       // what one caller may see is no measure for others
       least: config.search.answer_threshold ?? (proof === undefined ? "learned" : 0),
-      embedding: () => served,
+      embedding: () => served.embedding,
       now,
       logger,
     }),
     logger,
   });
-  return { ...pipeline, config, databaseOptions, database, tables, search, providers, choose, queue };
+  return { ...pipeline, config, databaseOptions, database, tables, searchBy, providers, choose, queue };
 }
 
 /** Has the metrics tell how far pipelines' vectors are behind, until it is disposed of. */

@@ -22,7 +22,7 @@ import { setUpWatch, watchPipeline } from "./watch_operation.ts";
 import type { Read } from "../../rag_server/watch/embedded_columns.ts";
 import { createSqlSession } from "../../postgres/sql_session.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
-import type { ServedModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
@@ -130,7 +130,7 @@ async function usePipeline(
       const { switchTo } = flags;
       const both = async () => {
         print(`\n${embedding.name}:`);
-        await evaluateModel({ tables, embedding }, named, context);
+        await evaluateModel(await chooseModel(read, { tables, own: embedding }), named, context);
         if (reembed === undefined) return;
         print(`\n${reembed.embedding.name}:`);
         const { vectorColumn } = reembed;
@@ -145,18 +145,19 @@ async function usePipeline(
   }
 }
 
-/** Measures what a pipeline finds by one of its models. */
+/** Measures what a pipeline finds by one of its models. @throws {AppError} the model's fault */
 async function evaluateModel(
-  { tables, embedding }: Pick<ServedModel, "tables" | "embedding">,
+  { tables, embedding, fault }: ServedModel,
   { pipeline }: OperatorPipeline,
   { flags, print, logger, progress, signal }: Context,
 ): Promise<void> {
+  if (fault !== undefined) throw fault;
   const settings = {
     queriesFile: flags.queriesFile ?? "",
     qrelsFile: flags.qrelsFile ?? "",
     json: flags.json,
   };
-  const { config: { top_n }, database, search, providers } = pipeline;
+  const { config: { top_n }, database, searchBy, providers } = pipeline;
   const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
   const onProgress = (done: number, total: number) => progress.update({ phase: "questions", done, total });
   const judgeAnswers = (input: EvaluationInput) =>
@@ -166,7 +167,7 @@ async function evaluateModel(
       ...input,
       database,
       tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
-      search,
+      search: searchBy(embedding),
       limit: searchLimit(top_n, providers.rerank !== undefined),
       embedding,
       caller,
@@ -189,15 +190,16 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
   await using server = await openDoctorServer(config, logger);
   const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const diagnoses = await doctor({
-    pipelines: set.list.map(({ config: { name, sources = [] }, tables, search, providers, ...pipeline }) => ({
+    pipelines: set.list.map(({ config: { name, sources = [], search }, tables, providers, ...pipeline }) => ({
       name,
       hasSources: sources.length > 0,
       database: pipeline.database,
       options: pipeline.databaseOptions,
       settingAt: (path) => writtenSetting(config, "pipelines", name, path),
       tables,
-      isHybrid: search.hybridEnabled && search.vectorWeight < 1,
+      isHybrid: search.hybrid_enabled && search.vector_weight < 1,
       embedding: providers.embedding,
+      next: providers.reembed,
       completions: providers.completions,
       ...defined({ rerank: providers.rerank }),
       keyFiles: providers.keyFiles,

@@ -4,7 +4,7 @@ import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { buildVectorIndex } from "../../rag_server/search/build_vector_index.ts";
 import { readTable } from "../../rag_server/search/document_table.ts";
 import { isOfCallers } from "../../rag_server/search/searched_table.ts";
-import { switchColumns } from "../../rag_server/watch/embedded_columns.ts";
+import { onRecord, readEmbeddedColumns, switchColumns } from "../../rag_server/watch/embedded_columns.ts";
 import { watchSql } from "../../rag_server/watch/watch_sql.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { PipelineOperation } from "./index_operation.ts";
@@ -42,17 +42,27 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
       return print(`${name} is searched by its own model again, within a minute`);
     }
     const { vectors: [sample] } = await embedding.embed({ texts: ["length"], purpose: "document", signal });
-    for (const { column } of columns) {
+    const known = await readEmbeddedColumns(session.query);
+    for (const [at, { column }] of columns.entries()) {
       const { before, locking, after } = watchSql(column, { reader: databaseOptions.user });
       const type = `${column.schema}.vector(${sample?.length})`;
       const add = `ALTER TABLE ${column.relation} ADD COLUMN IF NOT EXISTS ${
         quoteIdentifier(vectorColumn)
       } ${type}`;
+      // once the new pair is the pipeline's own, what writes rows brings no vector for the old column
+      const release = `ALTER TABLE ${column.relation} ALTER COLUMN ${
+        quoteIdentifier(tables[at]?.vectorColumn ?? "")
+      } DROP NOT NULL`;
       for (const statement of before) await session.query(statement);
       await lockingTransaction(session, signal, async () => {
-        for (const statement of [add, ...locking]) await session.query(statement);
+        for (const statement of [add, release, ...locking]) await session.query(statement);
       });
       for (const statement of after) await session.query(statement);
+    }
+    if (columns.some(({ column }) => onRecord(known, column) === undefined)) {
+      print(
+        `Rows that change are queued for ${embedding.name} from now on; restart workers of -watch-pipeline ${name} that run`,
+      );
     }
     // once more, as the columns have lengths now
     await embedQueues(await columnsOf(named, reembed, session.query, signal), {

@@ -160,7 +160,7 @@ const generations = z.record(z.string(), z.string()).optional().openapi({
 
 const healthStatus = z.enum(["healthy", "degraded"]).openapi({
   description:
-    "degraded: a provider or a database is unreachable, or row-level security does not hold every caller",
+    "degraded: a provider or a database is unreachable, row-level security does not hold every caller, or vectors are of another model than embedding_llm",
 });
 
 export const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth, generations })

@@ -86,6 +86,12 @@ export function onRecord(
   return columns.find((column) => column.relation === relation && column.vectorColumn === vectorColumn);
 }
 
+/** What else may be the cause, where two models of folders differ by name. */
+export function renamedFolderHint(recorded: string, own: string): string {
+  if (![recorded, own].every((name) => name.startsWith("onnx/"))) return "";
+  return `; if only its folder was renamed, set model: ${recorded.slice("onnx/".length)} beside model_path`;
+}
+
 /**
  * What of a table a queue of its column needs.
  *
@@ -120,7 +126,8 @@ export async function watchedColumn(
       "conflict",
       `Cannot embed table ${
         nameInMessage(table)
-      }: its column "${vectorColumn}" has vectors of ${known.model}, not of ${model}; name a new column in reembed`,
+      }: its column "${vectorColumn}" has vectors of ${known.model}, not of ${model}; name a new column in reembed` +
+        renamedFolderHint(known.model, model),
     );
   }
   return {

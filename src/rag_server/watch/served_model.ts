@@ -4,7 +4,7 @@ import { nameInMessage } from "../../postgres/sql_text.ts";
 import { findRelation } from "../search/document_table.ts";
 import type { Retriever } from "../search/retriever.ts";
 import type { SearchedTableSettings } from "../search/searched_table.ts";
-import { onRecord, type Read, readEmbeddedColumns } from "./embedded_columns.ts";
+import { onRecord, type Read, readEmbeddedColumns, renamedFolderHint } from "./embedded_columns.ts";
 
 /** The model that a pipeline replaces its own by. */
 export interface NextModel {
@@ -57,7 +57,7 @@ export async function chooseModel(
       `Cannot use table ${
         nameInMessage(table.table)
       }: its column "${table.vectorColumn}" has vectors of ${model}, but ` +
-        `embedding_llm is ${own.name}`,
+        `embedding_llm is ${own.name}${renamedFolderHint(model, own.name)}`,
     );
     return { tables, embedding: own, fault };
   }

@@ -120,7 +120,7 @@ testWithPgvector("a role that may not see what -ingest wrote is told so", async 
     assert.equal(
       remedy,
       `-- Embed these rows with the tool that wrote them; role ${role} may not see whether -ingest wrote them:
-SELECT "id" FROM public.docs AS source WHERE embedding IS NULL;`,
+SELECT "id" FROM public.docs AS source WHERE (embedding IS NULL AND body::text ~ '\\S');`,
     );
   } finally {
     await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);

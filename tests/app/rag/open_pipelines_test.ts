@@ -8,6 +8,22 @@ import { startCluster, testWithStandbys } from "../../support/postgres_cluster.t
 
 const { signal } = new AbortController();
 
+Deno.test("questions are searched with the weight of the model that embeds them", async () => {
+  const { config } = await loadConfig(optionsFor(`
+pipelines:
+  - name: docs
+    database: { database: d }
+    tables: [{ table: a, text_column: t, vector_column: v }]
+    embedding_llm: { provider: local }
+    reembed: { embedding_llm: { provider: ollama, model: m }, vector_column: w }
+    rag_llm: { provider: local }
+`));
+  await using opened = await openOperatorPipeline("docs", { config, role: {}, logger: silentLogger });
+  const { searchBy, providers: { embedding, reembed } } = opened.pipeline;
+  assert.ok(reembed !== undefined);
+  assert.deepEqual([embedding, reembed.embedding].map((model) => searchBy(model).vectorWeight), [0.1, 0.5]);
+});
+
 testWithStandbys(
   "a pipeline with several hosts reads from standbys, and -ingest writes to the primary",
   async () => {

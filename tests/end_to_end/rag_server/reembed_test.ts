@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { testWithPgvectorServer } from "../../support/database.ts";
-import { createHandbookDatabase, pagesTable, topicVector } from "../../support/handbook_documents.ts";
+import {
+  createHandbookDatabase,
+  insertPage,
+  pagesTable,
+  topicVector,
+} from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
 import { command, runProgram } from "../../support/server_process.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -42,13 +47,16 @@ testWithPgvectorServer(
     assert.deepEqual(await ask(first), ["5", "old"]);
 
     await t.step("-reembed that was killed is gone on with", async () => {
+      await database.query("ALTER TABLE pages ALTER COLUMN embedding SET NOT NULL");
       ollama.fail("stall before the headers");
       const child = command(flags, { stdout: "null", stderr: "null" }).spawn();
       await waitUntil("it embeds", () => ollama.requests.length > 0);
       child.kill("SIGKILL");
       await child.status;
       ollama.mend();
-      await database.query("INSERT INTO pages (id, content) VALUES (8, 'Training is on Mondays.')");
+      await database.query(
+        insertPage({ id: 8, content: "Training is on Mondays.", audience: "all", year: 2026 }),
+      );
       const { code, stdout, stderr } = await run(
         "-queries",
         join(path, "queries.jsonl"),
@@ -56,6 +64,12 @@ testWithPgvectorServer(
         join(path, "qrels.tsv"),
       );
       assert.equal(code, 0, stderr);
+      const notice =
+        "Rows that change are queued for ollama/n from now on; restart workers of -watch-pipeline";
+      assert.ok(stdout.includes(notice), stdout);
+      const nullable =
+        "SELECT attnotnull FROM pg_attribute WHERE attrelid = 'pages'::regclass AND attname = 'embedding'";
+      assert.deepEqual(await database.query(nullable), [["f"]]);
       assert.match(stdout, /^handbook has its vectors of ollama\/n in column next$/m);
       assert.match(stdout, /openai\/e:\n[^]*vector +1\.0000[^]*ollama\/n:\n[^]*vector +1\.0000/);
       assert.deepEqual(await database.query("SELECT count(*) FROM pages WHERE next IS NULL"), [["0"]]);
@@ -83,15 +97,22 @@ testWithPgvectorServer(
     assert.deepEqual(await ask(early), ["5", "old"]);
 
     await t.step("a server that has heard of the switch and one that has not are both right", async () => {
-      assert.match((await run("-switch-to", "new")).stdout, /searched by ollama\/n, within a minute/);
+      const switched = (await run("-switch-to", "new")).stdout;
+      assert.match(switched, /searched by ollama\/n, within a minute/);
+      assert.doesNotMatch(switched, /restart workers/);
       await using late = await start();
       assert.deepEqual(await ask(late), ["5", "new"]);
       assert.deepEqual(await ask(early), ["5", "old"]);
+      const taken = /Questions are embedded by another model.*ollama\/n/;
+      assert.match(late.process.stderr(), taken);
+      assert.doesNotMatch(early.process.stderr(), taken);
       assert.match((await run("-switch-to", "old")).stdout, /by its own model again/);
       await using back = await start();
       assert.deepEqual(await ask(back), ["5", "old"]);
       assert.deepEqual(await ask(late), ["5", "new"]);
       await run("-switch-to", "new");
+      const { stdout } = await runProgram([...flags.slice(0, 2), "-doctor"]);
+      assert.match(stdout, /ollama\/n, in column next/);
     });
 
     await t.step("a server whose column goes embeds the question anew", async () => {
@@ -113,11 +134,20 @@ testWithPgvectorServer(
       assert.deepEqual(await ask(right), ["5", "new"]);
       await using wrong = await start({ tables, reembed: undefined });
       assert.equal((await wrong.client.post("handbook", parking)).status, 500);
-      const ingest = ["-config", join(wrong.folder.path, "config.yaml"), "-ingest", "handbook", path];
-      assert.match(
-        (await runProgram(ingest)).stderr,
-        /^postern: Cannot use table "pages": .* vectors of ollama\/n/m,
-      );
+      const health = (await wrong.client.get("/v1/health")).body;
+      assert.equal(health.status, "degraded");
+      assert.match(JSON.stringify(health), /the vectors are of another model/);
+      const config = ["-config", join(wrong.folder.path, "config.yaml")];
+      const judged = ["-queries", join(path, "queries.jsonl"), "-qrels", join(path, "qrels.tsv")];
+      for (const operation of [["-ingest", "handbook", path], ["-evaluate", "handbook", ...judged]]) {
+        assert.match(
+          (await runProgram([...config, ...operation])).stderr,
+          /^postern: Cannot use table "pages": .* vectors of ollama\/n/m,
+        );
+      }
+      const { code, stdout } = await runProgram([...config, "-doctor"]);
+      assert.equal(code, 1);
+      assert.match(stdout, /vectors of ollama\/n, but embedding_llm is openai\/e/);
       assert.match(wrong.process.stderr(), /has vectors of ollama\/n, but embedding_llm is openai\/e/);
     });
   },

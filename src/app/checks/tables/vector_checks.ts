@@ -1,5 +1,9 @@
 import { readerFor, serverItself } from "../../../core/principal.ts";
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../../postgres/sql_text.ts";
+import { ownCommand } from "../../../core/own_command.ts";
+import { shellWord } from "../../../core/text/shell_word.ts";
+import { onRecord, type Read, readEmbeddedColumns } from "../../../rag_server/watch/embedded_columns.ts";
+import { queueTable, stateView } from "../../../rag_server/watch/watch_sql.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
 import { isOfCallers } from "../../../rag_server/search/searched_table.ts";
 import { lengthSql } from "../../../rag_server/search/vector_search.ts";
@@ -113,22 +117,51 @@ export function missingVectorsCheck(subject: TableSubject): Check {
   return createCheck(`vectors of ${settings.table}`, async (signal) => {
     const untold = isHidden ? whyUntold(subject) : undefined;
     if (untold !== undefined) return [note(`not looked at: ${untold}`)];
-    const statement = renderSql(sql`SELECT count(*), count(vector) FROM (
-      SELECT ${verbatim(vector.column)} AS vector FROM ${verbatim(relation)} AS source
+    const statement = renderSql(sql`SELECT count(*), count(vector), count(*) FILTER (WHERE lacks) FROM (
+      SELECT ${verbatim(vector.column)} AS vector, ${verbatim(lackSql(subject))} AS lacks
+      FROM ${verbatim(relation)} AS source
       WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
     const reader = isHidden ? readerFor(caller) : serverItself;
     const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
-    const [rows = 0, embedded = 0] = row?.map(Number) ?? [];
+    const [rows = 0, embedded = 0, lacking = 0] = row?.map(Number) ?? [];
     if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
     if (rows === 0) return [noRows(subject)];
-    if (embedded === rows) return [note("every row that was read has one")];
-    const message = `Of ${rows === sampleRows ? `the first ${rows}` : rows} rows, ${
-      rows - embedded
-    } have no vector: questions find them only by keywords`;
-    const remedy = embedRows(subject, await readIngestKnowledge(subject, signal));
+    if (lacking === 0) return [note("every row with a text that was read has one")];
+    const message = `Of ${
+      rows === sampleRows ? `the first ${rows}` : rows
+    } rows, ${lacking} have no vector: questions find them only by keywords`;
+    const remedy = await embedQueued(subject, signal) ??
+      embedRows(subject, await readIngestKnowledge(subject, signal));
     // none at all is a table that nobody embedded
     return [embedded === 0 ? error(message, remedy) : warning(message, remedy)];
   });
+}
+
+/** The condition of rows that have a text and no vector. A blank text has none by design. */
+function lackSql({ table: { vector, textColumn } }: TableSubject): string {
+  return `(${vector.column} IS NULL AND ${textColumn}::text ~ '\\S')`;
+}
+
+/** For rows that wait in a queue, or are set aside; undefined where none does. */
+async function embedQueued(
+  { pipeline, database, settings, table }: TableSubject,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const read: Read = (...sql) => readRows(database, signal, ...sql);
+  const column = onRecord(await readEmbeddedColumns(read), { ...settings, relation: table.relation });
+  if (column === undefined) return undefined;
+  const [row] = await read(`SELECT waiting, set_aside FROM ${stateView} WHERE name = $1`, [column.name]);
+  const [waiting = 0, setAside = 0] = (row ?? []).map(Number);
+  const worker = `${ownCommand().name} -watch-pipeline ${shellWord(pipeline)}`;
+  const remedies = [
+    ...(waiting > 0 ? [`-- ${waiting} wait in the queue: keep a worker running\n${worker}`] : []),
+    ...(setAside > 0
+      ? [
+        `-- ${setAside} are set aside: mend what ${queueTable} says in reason, then\n${worker} -retry-failed`,
+      ]
+      : []),
+  ];
+  return remedies.length === 0 ? undefined : remedies.join("\n");
 }
 
 function noRows(subject: TableSubject): CheckResult {
@@ -150,7 +183,7 @@ function noRows(subject: TableSubject): CheckResult {
 /** Postern changes only its own rows: `-ingest` rewrites rows whose record no longer fits the text. */
 function embedRows(subject: TableSubject, knowledge: IngestKnowledge): string {
   const { facts, table: { relation, vector, key } } = subject;
-  const select = selectRows(subject, `${vector.column} IS NULL`);
+  const select = selectRows(subject, lackSql(subject));
   const tool = "embed these rows with the tool that wrote them";
   if (knowledge === "unreadable") {
     return `-- E${tool.slice(1)}; role ${facts.role} may not see whether -ingest wrote them:\n${select}`;
