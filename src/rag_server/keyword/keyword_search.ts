@@ -51,7 +51,7 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
     throw new AppError("invalid", `Cannot rank by keywords: the limit is not from 1 to ${longestAnswer}`);
   }
   // PostgreSQL has no place for NUL in a text
-  const question = search.question.replaceAll("\0", " ");
+  const question = search.question.slice(0, longestQuestion).replaceAll("\0", " ");
   const { filter, bm25 = usualBm25 } = search;
   const asked: AskedWords = { question: sql`${question}`, limit, filter, bm25 };
   const askedOfParser = { ...asked, question: sql`${askedText(question)}` };
@@ -131,6 +131,8 @@ export function askedText(question: string): string {
   return question.replace(suffixes, "").replace(abbreviations, "");
 }
 
+/** Characters of a question that are read by words. */
+const longestQuestion = 2_000;
 /** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */
 const askedWords = 128;
 const rankingWords = 64;

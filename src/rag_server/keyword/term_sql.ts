@@ -9,7 +9,7 @@ import { writtenSql } from "./written_sql.ts";
 const countBits = 65_535;
 const termMask = -65_536;
 
-/** Characters of a text that are read. No text of this length is too long for a tsvector. */
+/** Characters of a text that are read. What is found in so many fits into a tsvector: pairs of letters have a bound of their own. */
 export const maxTextLength = 100_000;
 
 const impactScale = 32_767;
@@ -97,6 +97,8 @@ function partsSql(text: string): string {
 
 /** Letters of a word that it is found by where none of its forms is asked for, as one in a compound is. */
 const gramLength = 5;
+/** Letters of a word that are read for its parts, whose cost grows with the square of these. */
+const gramsWithin = 64;
 
 /**
  * The terms of a text: SQL for rows of `term`, `count`, `place` (the first position), `share` (what it counts in a question)
@@ -111,7 +113,7 @@ export function lexemesSql(text: string, config: string, grams = false): string 
   const parts = `UNION ALL
     SELECT ${hash(`substr(w.word, i, ${gramLength})`, "'parts of words'")},
       count(*), min(w.place), sum(1.0 / (length(w.word) - ${gramLength - 1})), '${termKinds.gram}'
-    FROM (SELECT ${collapseSql("m.found[1]")} AS word, m.place
+    FROM (SELECT ${collapseSql(`left(m.found[1], ${gramsWithin})`)} AS word, m.place
       FROM regexp_matches(a.plain COLLATE "C", ${
     quoteLiteral(`${spacedLetter}{${gramLength},}`)
   }, 'g') WITH ORDINALITY m(found, place)) w

@@ -33,6 +33,13 @@ const dates: readonly (readonly [expression: string, year: string, month: string
 const unit =
   `(?:[kmgtµnpcdh]?(?:v|a|ah|w|wh|va|hz|bit|b|m|g|s|l|pa|n|nm|j|bar|cal)|[kmgt]ib|m[23]|km/?h|min|h|d|t|rpm|db|px|dpi|k|°?[cf]|lbs?|oz|ft|ω|%|€)`;
 
+/** Bytes of a word that is written in one of these ways. A longer one, which a tsvector may have no room for, is none. */
+const longestWord = 64;
+/** Letters of a run that are read at once: a longer run is cut, since the cost of its pairs grows with its square. */
+const longestRun = 200;
+/** Single letters and pairs that are read: with those of 20,000 letters, any text's words fit into a tsvector. */
+const mostLetters = 40_000;
+
 /** Each way of writing as SQL for rows of `word` and `place`: a regular expression, and what it stands for in its match `m`. */
 const ways = [
   ["([a-z](?:#|[+][+]))", "SELECT m[1]"],
@@ -71,10 +78,10 @@ const ways = [
  */
 export const writtenSql =
   `SELECT string_agg(quote_literal(w.word) || ':' || least(w.place, 16383) || w.weight, ' ')::tsvector FROM (
-      SELECT substr(run.m[1], i, n) AS word, run.place + i AS place, CASE n WHEN 1 THEN 'C' ELSE '' END AS weight
+      (SELECT substr(run.m[1], i, n) AS word, run.place + i AS place, CASE n WHEN 1 THEN 'C' ELSE '' END AS weight
       FROM regexp_matches(plain COLLATE "C", ${
-    quoteLiteral(`${unspaced}+`)
+    quoteLiteral(`${unspaced}{1,${longestRun}}`)
   }, 'g') WITH ORDINALITY run(m, place)
       CROSS JOIN generate_series(1, 2) n
-      CROSS JOIN LATERAL generate_series(1, length(run.m[1]) + 1 - n) i
-      UNION ALL ${ways.join(" UNION ALL ")}) w`;
+      CROSS JOIN LATERAL generate_series(1, length(run.m[1]) + 1 - n) i LIMIT ${mostLetters})
+      UNION ALL ${ways.join(" UNION ALL ")}) w WHERE octet_length(w.word) <= ${longestWord}`;
