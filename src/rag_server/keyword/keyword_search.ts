@@ -9,6 +9,7 @@ import type {
   VchordIndex,
 } from "./find_keyword_index.ts";
 import { indexObjects, indexTable, listLength } from "./index_record.ts";
+import { anyWordSql } from "./question_operators.ts";
 import {
   type Bm25,
   countInSql,
@@ -69,30 +70,39 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   }
 }
 
-/** A condition on `source`, the table, for the rows that do not have a word, in any form in which it would find them. */
-export function lackOfWord(index: KeywordIndex, word: string): SqlText {
+/** A condition on `source`, the table, for the rows that have none of some words, in any form in which they would find them. */
+export function lackOfWords(index: KeywordIndex, words: readonly string[]): SqlText {
   const { idColumn, textColumn } = index;
+  const none = (conditions: readonly SqlText[]) =>
+    conditions.reduce((joined, one) => verbatimSql`${joined} AND ${one}`);
   if (index.kind === "postern" && index.hasLeakproofKey) {
     const { documents } = indexObjects(index.id);
-    // worked out once, not for each row
-    const all = (what: string) =>
-      verbatimSql`(SELECT array_agg(${what} ORDER BY c.name, t.term)
+    return none(words.map((word) => {
+      // worked out once, not for each row
+      const all = (what: string) =>
+        verbatimSql`(SELECT array_agg(${what} ORDER BY c.name, t.term)
         FROM (SELECT ${sql`${word}`}::text AS text) q CROSS JOIN ${configsSql(index)} c
         CROSS JOIN LATERAL (${
-        lexemesSql("q.text", "c.name", false)
-      }) t WHERE t.share = 1 AND t.kind = '${termKinds.word}')`;
-    return verbatimSql`NOT EXISTS (SELECT FROM ${documents} d
+          lexemesSql("q.text", "c.name", false)
+        }) t WHERE t.share = 1 AND t.kind = '${termKinds.word}')`;
+      return verbatimSql`NOT EXISTS (SELECT FROM ${documents} d
       CROSS JOIN LATERAL unnest(${all("t.term")}, ${all("c.name")}) t(term, config)
       WHERE d.key = source.${idColumn}
       GROUP BY t.config HAVING bool_and(coalesce(${countInSql("d.terms", "t.term")}, 0) > 0))`;
+    }));
   }
   const config = quoteLiteral(
     "config" in index && index.config !== undefined ? index.config : "pg_catalog.simple",
   );
-  const vector = index.kind === "tsvector" && index.vector !== undefined
-    ? index.vector
-    : vectorSql(`source.${textColumn}::text`, config);
-  return verbatimSql`NOT (${vector} @@ plainto_tsquery(${config}::regconfig, ${sql`${word}`}))`;
+  if (index.kind !== "tsvector" || index.vector === undefined) {
+    return verbatimSql`NOT ${anyWordSql(words, `source.${textColumn}::text`, config)}`;
+  }
+  const { vector } = index;
+  return none(
+    words.map((word) =>
+      verbatimSql`NOT (${vector} @@ plainto_tsquery(${config}::regconfig, ${sql`${word}`}))`
+    ),
+  );
 }
 
 /** A search whose question is a parameter: all other texts below are our own SQL. */
