@@ -22,6 +22,7 @@ import {
   usualBm25,
   vectorSql,
 } from "./term_sql.ts";
+import { pairsSql, writtenSql } from "./written_sql.ts";
 
 export interface KeywordSearch {
   readonly question: string;
@@ -313,7 +314,7 @@ const matchesAtMost = 10_000;
 function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: AskedWords): SqlText {
   const { table, idColumn, isOfCallers = false } = source;
   const config = quoteLiteral(source.config);
-  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
+  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config, pairsSql);
   // a text is analysed once; an index is found only without
   const once = source.vector === undefined ? " OFFSET 0" : "";
   const isRead = isOfCallers && source.vector === undefined ? isScannedSql(source, filter) : "true";
@@ -324,7 +325,9 @@ function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: Aske
           JOIN pg_class c ON c.oid = t.relid)`;
   return verbatimSql`WITH words AS MATERIALIZED (
     SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
-    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u
+    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${
+    vectorSql("q.text", config, writtenSql)
+  }) u
     ORDER BY u.positions[1] LIMIT 64
   ), matches AS MATERIALIZED (
     SELECT v.key, v.vector FROM (SELECT source.${idColumn} AS key, ${vector} AS vector
