@@ -205,6 +205,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const searchedAt = performance.now();
     const found = await retriever.retrieve({
       question,
+      asked: query.query,
       embedding(model = embedding) {
         const vector = embedded.get(model) ?? embed(model);
         embedded.set(model, vector);

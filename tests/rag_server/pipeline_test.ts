@@ -255,9 +255,17 @@ testWithPgvector(
     });
     const ofRewriting = { ...noUsage, promptTokens: 30, completionTokens: 4 };
     let rewritings = 0;
+    const ownWords: unknown[] = [];
     const pipeline = createPipeline({
       ...pipelineSettings,
-      retriever: () => Promise.resolve(retriever),
+      retriever: () =>
+        Promise.resolve({
+          ...retriever,
+          retrieve(request) {
+            ownWords.push(request.asked);
+            return retriever.retrieve(request);
+          },
+        }),
       rewriting: {
         ...completion,
         stream: async function* ({ onUsage }) {
@@ -281,5 +289,6 @@ testWithPgvector(
     assert.deepEqual(told, [ofRewriting]);
     // 7 of the embedding, 5 of the answer
     assert.deepEqual([answer.searchQuery, answer.tokensUsed, answer.completionTokens], ["red fox", 46, 9]);
+    assert.deepEqual(ownWords, ["and it?", "and it?"], "whose quotes and exclusions count");
   },
 );

@@ -9,6 +9,7 @@ import type {
   VchordIndex,
 } from "./find_keyword_index.ts";
 import { indexObjects, indexTable, listLength } from "./index_record.ts";
+import { anyWordSql } from "./question_operators.ts";
 import {
   type Bm25,
   countInSql,
@@ -21,6 +22,7 @@ import {
   usualBm25,
   vectorSql,
 } from "./term_sql.ts";
+import { pairsSql, writtenSql } from "./written_sql.ts";
 
 export interface KeywordSearch {
   readonly question: string;
@@ -51,7 +53,7 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
     throw new AppError("invalid", `Cannot rank by keywords: the limit is not from 1 to ${longestAnswer}`);
   }
   // PostgreSQL has no place for NUL in a text
-  const question = search.question.replaceAll("\0", " ");
+  const question = search.question.slice(0, longestQuestion).replaceAll("\0", " ");
   const { filter, bm25 = usualBm25 } = search;
   const asked: AskedWords = { question: sql`${question}`, limit, filter, bm25 };
   const askedOfParser = { ...asked, question: sql`${askedText(question)}` };
@@ -69,30 +71,39 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   }
 }
 
-/** A condition on `source`, the table, for the rows that do not have a word, in any form in which it would find them. */
-export function lackOfWord(index: KeywordIndex, word: string): SqlText {
+/** A condition on `source`, the table, for the rows that have none of some words, in any form in which they would find them. */
+export function lackOfWords(index: KeywordIndex, words: readonly string[]): SqlText {
   const { idColumn, textColumn } = index;
+  const none = (conditions: readonly SqlText[]) =>
+    conditions.reduce((joined, one) => verbatimSql`${joined} AND ${one}`);
   if (index.kind === "postern" && index.hasLeakproofKey) {
     const { documents } = indexObjects(index.id);
-    // worked out once, not for each row
-    const all = (what: string) =>
-      verbatimSql`(SELECT array_agg(${what} ORDER BY c.name, t.term)
+    return none(words.map((word) => {
+      // worked out once, not for each row
+      const all = (what: string) =>
+        verbatimSql`(SELECT array_agg(${what} ORDER BY c.name, t.term)
         FROM (SELECT ${sql`${word}`}::text AS text) q CROSS JOIN ${configsSql(index)} c
         CROSS JOIN LATERAL (${
-        lexemesSql("q.text", "c.name", false)
-      }) t WHERE t.share = 1 AND t.kind = '${termKinds.word}')`;
-    return verbatimSql`NOT EXISTS (SELECT FROM ${documents} d
+          lexemesSql("q.text", "c.name", false)
+        }) t WHERE t.share = 1 AND t.kind = '${termKinds.word}')`;
+      return verbatimSql`NOT EXISTS (SELECT FROM ${documents} d
       CROSS JOIN LATERAL unnest(${all("t.term")}, ${all("c.name")}) t(term, config)
       WHERE d.key = source.${idColumn}
       GROUP BY t.config HAVING bool_and(coalesce(${countInSql("d.terms", "t.term")}, 0) > 0))`;
+    }));
   }
   const config = quoteLiteral(
     "config" in index && index.config !== undefined ? index.config : "pg_catalog.simple",
   );
-  const vector = index.kind === "tsvector" && index.vector !== undefined
-    ? index.vector
-    : vectorSql(`source.${textColumn}::text`, config);
-  return verbatimSql`NOT (${vector} @@ plainto_tsquery(${config}::regconfig, ${sql`${word}`}))`;
+  if (index.kind !== "tsvector" || index.vector === undefined) {
+    return verbatimSql`NOT ${anyWordSql(words, `source.${textColumn}::text`, config)}`;
+  }
+  const { vector } = index;
+  return none(
+    words.map((word) =>
+      verbatimSql`NOT (${vector} @@ plainto_tsquery(${config}::regconfig, ${sql`${word}`}))`
+    ),
+  );
 }
 
 /** A search whose question is a parameter: all other texts below are our own SQL. */
@@ -131,6 +142,8 @@ export function askedText(question: string): string {
   return question.replace(suffixes, "").replace(abbreviations, "");
 }
 
+/** Characters of a question that are read by words. */
+const longestQuestion = 2_000;
 /** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */
 const askedWords = 128;
 const rankingWords = 64;
@@ -301,7 +314,7 @@ const matchesAtMost = 10_000;
 function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: AskedWords): SqlText {
   const { table, idColumn, isOfCallers = false } = source;
   const config = quoteLiteral(source.config);
-  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
+  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config, pairsSql);
   // a text is analysed once; an index is found only without
   const once = source.vector === undefined ? " OFFSET 0" : "";
   const isRead = isOfCallers && source.vector === undefined ? isScannedSql(source, filter) : "true";
@@ -312,7 +325,9 @@ function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: Aske
           JOIN pg_class c ON c.oid = t.relid)`;
   return verbatimSql`WITH words AS MATERIALIZED (
     SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
-    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u
+    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${
+    vectorSql("q.text", config, writtenSql)
+  }) u
     ORDER BY u.positions[1] LIMIT 64
   ), matches AS MATERIALIZED (
     SELECT v.key, v.vector FROM (SELECT source.${idColumn} AS key, ${vector} AS vector

@@ -49,16 +49,42 @@ const isUnspaced =
 
 /** Whether a text has all phrases, as SQL: their words next to each other, whatever their case, accents, and signs between. */
 export function phrasesSql(phrases: readonly string[], text: string): SqlText {
-  const parts = phrases.map((phrase) => {
-    const found = phrase.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-    const isOpen = (letter: string | undefined) => letter === undefined || isUnspaced.test(letter);
-    const start = isOpen(found[0]?.[0]) ? "" : `(?<!${noBlank})`;
-    const end = isOpen(found.at(-1)?.at(-1)) ? "" : `(?!${noBlank})`;
-    return `${start}${found.join(`${blank}+`)}${end}`;
-  });
-  const patterns = parts.map((part) => sql`${verbatim("t.folded")} ~ ${folded(sql`${part}`)}`);
-  const all = patterns.reduce((joined, one) => sql`${joined} AND ${one}`);
-  return sql`(SELECT ${all} FROM (SELECT ${
+  return inFoldedSql(phrases.map(hasPhraseSql).reduce((all, one) => sql`${all} AND ${one}`), text);
+}
+
+/** Signs within a word that PostgreSQL's parser may take for a part of it. */
+const joints = verbatim("'-/.+~_', '      '");
+
+/**
+ * Whether a text has any of some words, as SQL: in any of their forms, where their script has blanks. For texts of which no
+ * index knows the words: each is analysed once, whatever the number of words.
+ */
+export function anyWordSql(words: readonly string[], text: string, config: string): SqlText {
+  const to = (make: string, of: SqlText) =>
+    sql`${verbatim(`${make}(${config}::regconfig, `)}translate(${of}, ${joints}))`;
+  const queries = words.filter((word) => !isUnspaced.test(word))
+    .map((word) => to("phraseto_tsquery", folded(sql`${word}::text`)));
+  const spaced = queries.length === 0
+    ? []
+    : [sql`${to("to_tsvector", verbatim("t.folded"))} @@ (${
+      queries.reduce((any, one) => sql`${any} || ${one}`)
+    })`];
+  const found = [...spaced, ...words.filter((word) => isUnspaced.test(word)).map(hasPhraseSql)];
+  return inFoldedSql(found.reduce((any, one) => sql`${any} OR ${one}`), text);
+}
+
+function hasPhraseSql(phrase: string): SqlText {
+  const found = phrase.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const isOpen = (letter: string | undefined) => letter === undefined || isUnspaced.test(letter);
+  const start = isOpen(found[0]?.[0]) ? "" : `(?<!${noBlank})`;
+  const end = isOpen(found.at(-1)?.at(-1)) ? "" : `(?!${noBlank})`;
+  const pattern = `${start}${found.join(`${blank}+`)}${end}`;
+  return sql`${verbatim("t.folded")} ~ ${folded(sql`${pattern}`)}`;
+}
+
+/** A condition on a text's folded form, which it names as `t.folded`. */
+function inFoldedSql(condition: SqlText, text: string): SqlText {
+  return sql`(SELECT ${condition} FROM (SELECT ${
     folded(verbatim(`left(${text}, ${maxTextLength})`))
   } AS folded OFFSET 0) t)`;
 }

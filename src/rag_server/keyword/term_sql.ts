@@ -1,6 +1,6 @@
 import { quoteLiteral } from "../../postgres/sql_text.ts";
 import { collapseSql, foldSql, foldVectorSql, readableSql, spacedLetter, spacedSql } from "./fold_sql.ts";
-import { writtenSql } from "./written_sql.ts";
+import { pairsSql, writtenSql } from "./written_sql.ts";
 
 /**
  * A term is the hash of a lexeme under its text search configuration: a bigint whose low 16 bits are free. In a
@@ -9,7 +9,7 @@ import { writtenSql } from "./written_sql.ts";
 const countBits = 65_535;
 const termMask = -65_536;
 
-/** Characters of a text that are read. No text of this length is too long for a tsvector. */
+/** Characters of a text that are read. What is found in so many fits into a tsvector: pairs of letters have a bound of their own. */
 export const maxTextLength = 100_000;
 
 const impactScale = 32_767;
@@ -52,14 +52,20 @@ const part = `[vV]?(${digits}[.](?:[0-9]+[.])*${digits})(?!${wordCharacter})|(${
  * The words of a text: SQL for a `tsvector`. `config` is the name of a configuration with its schema, as SQL. All are
  * without accents. A word that the text has only inside of compounds is one of them, with its count there; all others are
  * as PostgreSQL counts them. Weight C marks what says again what another word says.
+ *
+ * @param written what is found of other ways of writing: of a question all, of texts that each question reads anew the pairs
  */
-export function vectorSql(text: string, config: string): string {
-  return `(SELECT words FROM ${analysisSql(text, config)})`;
+export function vectorSql(
+  text: string,
+  config: string,
+  written: typeof writtenSql | typeof pairsSql,
+): string {
+  return `(SELECT words FROM ${analysisSql(text, config, written)})`;
 }
 
 /** What is read out of a text: SQL for a FROM clause with one row: `plain`, `words`, and of those that are left out `written`
  * (with others), `whole` (the others) and `stops`. */
-function analysisSql(text: string, config: string): string {
+function analysisSql(text: string, config: string, written: string): string {
   const vector = (of: string) => `to_tsvector(${config}::regconfig, ${of})`;
   // a word loses its accents after its ending, which the stemmers of Romance languages know by them; for who types none,
   // it is there as it would be without
@@ -73,17 +79,18 @@ function analysisSql(text: string, config: string): string {
       ${
     foldVectorSql("whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')")
   } AS known OFFSET 0) first_forms
-    CROSS JOIN LATERAL (SELECT ${
+    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(spaced) > length(spaced) THEN ${
     foldVectorSql(
       vector(
-        `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '') FROM unnest(written) u
+        `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '')
+        FROM unnest(to_tsvector('pg_catalog.simple', spaced)) u
         CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
-        WHERE f.word <> u.lexeme AND u.lexeme <> ALL (stops))`,
+        WHERE f.word <> u.lexeme AND ${vector("u.lexeme")} <> '')`,
       ),
     )
-  } AS again OFFSET 0) second_forms
+  } END AS again OFFSET 0) second_forms
     CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(again, tsvector_to_array(known)), 'C'), '')
-      || coalesce((${writtenSql}), '') AS words OFFSET 0) found`;
+      || coalesce((${written}), '') AS words OFFSET 0) found`;
 }
 
 /** The words inside of a text's compounds: SQL for a text, NULL where there are none. */
@@ -97,6 +104,8 @@ function partsSql(text: string): string {
 
 /** Letters of a word that it is found by where none of its forms is asked for, as one in a compound is. */
 const gramLength = 5;
+/** Letters of a word that are read for its parts, whose cost grows with the square of these. */
+const gramsWithin = 64;
 
 /**
  * The terms of a text: SQL for rows of `term`, `count`, `place` (the first position), `share` (what it counts in a question)
@@ -111,13 +120,13 @@ export function lexemesSql(text: string, config: string, grams = false): string 
   const parts = `UNION ALL
     SELECT ${hash(`substr(w.word, i, ${gramLength})`, "'parts of words'")},
       count(*), min(w.place), sum(1.0 / (length(w.word) - ${gramLength - 1})), '${termKinds.gram}'
-    FROM (SELECT ${collapseSql("m.found[1]")} AS word, m.place
+    FROM (SELECT ${collapseSql(`left(m.found[1], ${gramsWithin})`)} AS word, m.place
       FROM regexp_matches(a.plain COLLATE "C", ${
     quoteLiteral(`${spacedLetter}{${gramLength},}`)
   }, 'g') WITH ORDINALITY m(found, place)) w
     CROSS JOIN LATERAL generate_series(1, length(w.word) - ${gramLength - 1}) i GROUP BY 1`;
   return `SELECT t.term, least(t.count, ${countBits}) AS count, t.place, t.share, t.kind
-    FROM (SELECT * FROM ${analysisSql(text, config)}) a CROSS JOIN LATERAL (
+    FROM (SELECT * FROM ${analysisSql(text, config, writtenSql)}) a CROSS JOIN LATERAL (
     SELECT ${hash("u.lexeme", config)} AS term, ${count} AS count, u.positions[1] AS place,
       CASE u.weights[1] WHEN 'C' THEN 0.5 ELSE 1 END AS share, '${termKinds.word}' AS kind
     FROM unnest(a.words) u

@@ -33,6 +33,13 @@ const dates: readonly (readonly [expression: string, year: string, month: string
 const unit =
   `(?:[kmgtµnpcdh]?(?:v|a|ah|w|wh|va|hz|bit|b|m|g|s|l|pa|n|nm|j|bar|cal)|[kmgt]ib|m[23]|km/?h|min|h|d|t|rpm|db|px|dpi|k|°?[cf]|lbs?|oz|ft|ω|%|€)`;
 
+/** Bytes of a word that is written in one of these ways. A longer one, which a tsvector may have no room for, is none. */
+const longestWord = 64;
+/** Letters of a run that are read at once: a longer run is cut, since the cost of its pairs grows with its square. */
+const longestRun = 200;
+/** Single letters and pairs that are read: with those of 20,000 letters, any text's words fit into a tsvector. */
+const mostLetters = 40_000;
+
 /** Each way of writing as SQL for rows of `word` and `place`: a regular expression, and what it stands for in its match `m`. */
 const ways = [
   ["([a-z](?:#|[+][+]))", "SELECT m[1]"],
@@ -59,6 +66,20 @@ const ways = [
       CROSS JOIN LATERAL (${words}) w(word) WHERE plain COLLATE "C" ~ '[0-9#+]'`
 );
 
+/** The first of these: SQL for rows of `word`, `place` and `weight`. */
+const pairs =
+  `(SELECT substr(run.m[1], i, n) AS word, run.place + i AS place, CASE n WHEN 1 THEN 'C' ELSE '' END AS weight
+      FROM regexp_matches(plain COLLATE "C", ${
+    quoteLiteral(`${unspaced}{1,${longestRun}}`)
+  }, 'g') WITH ORDINALITY run(m, place)
+      CROSS JOIN generate_series(1, 2) n
+      CROSS JOIN LATERAL generate_series(1, length(run.m[1]) + 1 - n) i
+      WHERE octet_length(plain) > length(plain) LIMIT ${mostLetters})`;
+
+const vectorOf = (rows: readonly string[]) =>
+  `SELECT string_agg(quote_literal(w.word) || ':' || least(w.place, 16383) || w.weight, ' ')::tsvector
+    FROM (${rows.join(" UNION ALL ")}) w WHERE octet_length(w.word) <= ${longestWord}`;
+
 /**
  * What a text may say in several ways of writing, each in one form: SQL for a `tsvector` over `plain`, a text in small
  * letters without accents. These are
@@ -69,12 +90,7 @@ const ways = [
  * - a number and its unit, together and apart: 230 V as 230V, and the other way round;
  * - dates as 2024-05-17, by their numbers or their month's name. With slashes, both orders of day and month are meant.
  */
-export const writtenSql =
-  `SELECT string_agg(quote_literal(w.word) || ':' || least(w.place, 16383) || w.weight, ' ')::tsvector FROM (
-      SELECT substr(run.m[1], i, n) AS word, run.place + i AS place, CASE n WHEN 1 THEN 'C' ELSE '' END AS weight
-      FROM regexp_matches(plain COLLATE "C", ${
-    quoteLiteral(`${unspaced}+`)
-  }, 'g') WITH ORDINALITY run(m, place)
-      CROSS JOIN generate_series(1, 2) n
-      CROSS JOIN LATERAL generate_series(1, length(run.m[1]) + 1 - n) i
-      UNION ALL ${ways.join(" UNION ALL ")}) w`;
+export const writtenSql = vectorOf([pairs, ...ways]);
+
+/** The pairs and single letters of these alone: the others take a third of a text's analysis. */
+export const pairsSql = vectorOf([pairs]);

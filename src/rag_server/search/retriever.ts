@@ -47,6 +47,8 @@ export interface RetrieveRequest extends SearchCaller {
   /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   readonly question: string;
+  /** The caller's own words, whose quotes and exclusions count, where the question has other words too. Optional. */
+  readonly asked?: string;
   /**
    * The question's, or how to get it, by a model of the retriever's choice, where a search turns out to need it, which may
    * be asked for more than once.
@@ -104,6 +106,8 @@ interface TablePlan extends
     RetrievalSearch,
     "table" | "question" | "phrases" | "filter" | "vectorWeight" | "keywordSearch" | "embedding"
   > {
+  /** The filter without what the question excludes. */
+  readonly filterAlone: SqlText | undefined;
   /** Places of conditions that the database may refuse. */
   readonly unchecked: readonly string[];
   /** Whether the search by words needs a plan for each question. */
@@ -139,17 +143,19 @@ export function createRetriever(
 
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan(searched: SearchedTable, request: RetrieveRequest): TablePlan {
-    const { table, keywordSearch, lackOfWord, isPlannedAnew = false } = searched;
+    const { table, keywordSearch, lackOfWords, isPlannedAnew = false } = searched;
     const asked = request.filter && compileFilter(request.filter, table.requestColumns);
     const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
-    const byWords = vectorWeight < 1 && lackOfWord !== undefined;
-    const { text, phrases, excluded } = readOperators(request.question);
-    const lacks = byWords ? excluded.map(lackOfWord) : [];
+    const { text } = readOperators(request.question);
+    const { phrases, excluded } = readOperators(request.asked ?? request.question);
+    const lack = vectorWeight < 1 && excluded.length > 0 ? lackOfWords?.(excluded) : undefined;
+    const filter = both(table.filter, asked?.condition);
     return {
       table,
       question: text,
       phrases,
-      filter: lacks.reduce(both, both(table.filter, asked?.condition)),
+      filter: both(filter, lack),
+      filterAlone: filter,
       unchecked: asked?.unchecked.map(({ place }) => place) ?? [],
       vectorWeight,
       keywordSearch: vectorWeight < 1 ? keywordSearch : undefined,
@@ -230,12 +236,14 @@ export function createRetriever(
     if (result.error.kind !== "timeout" || keywordSearch === undefined) {
       throw searchError(planned, result.error);
     }
-    logger.warn("The keyword search took too long; the answer uses the vector search only", {
-      database: database.name,
-      table: table.name,
-    });
+    logger.warn(
+      "The keyword search took too long; the answer uses the vector search only, and not the question's quotes and exclusions",
+      { database: database.name, table: table.name },
+    );
     const alone = await withEmbedding({
       ...planned,
+      phrases: [],
+      filter: planned.filterAlone,
       vectorWeight: 1,
       keywordSearch: undefined,
       isPlannedAnew: false,

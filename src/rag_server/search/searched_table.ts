@@ -2,7 +2,7 @@ import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordSearch, lackOfWord, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
+import { keywordSearch, lackOfWords, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
@@ -18,7 +18,7 @@ export interface SearchedTable {
   /** Optional: none where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
   /** Optional, as the search. */
-  readonly lackOfWord?: (word: string) => SqlText;
+  readonly lackOfWords?: (words: readonly string[]) => SqlText;
   /**
    * Whether each question needs a plan of its own: extensions look at the question when they plan, and some give no scores,
    * or no rows, by a plan that was made for every question.
@@ -59,7 +59,7 @@ export async function openSearchedTable(
   const searched: SearchedTable = {
     table,
     keywordSearch: (search) => keywordSearch(keyed, search),
-    lackOfWord: (word) => lackOfWord(keyed, word),
+    lackOfWords: (words) => lackOfWords(keyed, words),
     ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
   };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;

@@ -122,14 +122,18 @@ testWithPostgres(
 
 testWithPostgres("a text without an index is read in the same way", async () => {
   await using fixture = await createKeywordFixture(`CREATE TABLE docs (id int PRIMARY KEY, body text);
-    INSERT INTO docs VALUES (1, 'Les congés payés du 17 mai 2024'), (2, '今日の東京'), (3, 'AX-204-B'), (4, 'ـ')`);
+    INSERT INTO docs VALUES (1, 'Les congés payés du 17 mai 2024'), (2, '今日の東京'), (3, 'AX-204-B'), (4, 'ـ'), (5, '380V')`);
   const index = await fixture.find({ config: "french" });
   assert.equal(index.kind, "tsvector");
   for (
-    const [question, id] of [["conges", "1"], ["2024-05-17", "1"], ["東京", "2"], ["ax204b", "3"]] as const
+    const [question, id] of [["conges", "1"], ["2024-05-17", "1"], ["東京", "2"], ["ax204b", "3"], [
+      "380 V",
+      "5",
+    ]] as const
   ) {
     assert.equal((await fixture.ask(index, question))[0]?.id, id, question);
   }
+  assert.deepEqual(await fixture.idsOf("380"), [], "only the question is put in other ways of writing");
 });
 
 testWithPostgres("an index of an older format is not asked, and its table says what to do", async () => {

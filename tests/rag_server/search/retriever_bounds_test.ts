@@ -110,7 +110,7 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     keywordSearch: () => sql`SELECT '1' AS id, 1::float8 AS score FROM pg_sleep(10)`,
   };
   const request: RetrieveRequest = {
-    question: "fox",
+    question: `"fox" -near`,
     embedding: Float32Array.of(1, 0),
     limit: 2,
     hybrid: true,
@@ -126,6 +126,21 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     });
     const found = await retriever.retrieve(request);
     assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
-    assert.match(log.splice(0).join("\n").trim(), /^[^\n]*the answer uses the vector search only[^\n]*$/);
+    assert.match(
+      log.splice(0).join("\n").trim(),
+      /^[^\n]*the answer uses the vector search only, and not the question's quotes and exclusions[^\n]*$/,
+    );
   }
+});
+
+testWithPgvector("quotes and exclusions are those of the caller's own words", async () => {
+  await using fixture = await createRetrieverFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO docs VALUES (1, 'fox', '[0,1]'), (2, 'red fox', '[1,0]'), (3, 'near', '[1,0]')`);
+  const search = await fixture.prepare(["docs"], { vectorWeight: 0.5 });
+  const idsOf = async (question: string, asked?: string) =>
+    (await search({ question, ...(asked !== undefined && { asked }) })).map(({ id }) => id).toSorted();
+  assert.deepEqual(await idsOf(`a fox -near`), ["1", "2"]);
+  assert.deepEqual(await idsOf(`a fox -near "red fox"`, "a fox"), ["1", "2", "3"]);
+  assert.deepEqual(await idsOf("a fox that is red", "a fox -near"), ["1", "2"]);
 });
