@@ -139,9 +139,9 @@ interface PipelineOptions {
   readonly database: Pick<Database, "ping" | "rightsKey" | "checkCaller">;
   /** How far its vectors are behind. Optional; omit where no queue is looked at. */
   readonly queue?: () => Promise<QueueState | undefined>;
-  /** Whether callers might read rows of others, so that it does not serve; never where absent. */
+  /** Whether callers might read rows of others, so that it does not serve. Optional; the default is never. */
   readonly isUnproven?: () => boolean;
-  /** Whether its columns have vectors of another model, so that no question is answered; never where absent. */
+  /** Whether its columns have vectors of another model, so that no question is answered. Optional; the default is never. */
   readonly isOtherModel?: () => boolean;
   readonly embedding: EmbeddingProvider;
   readonly completion: CompletionProvider;

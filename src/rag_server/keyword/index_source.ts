@@ -12,7 +12,7 @@ export interface KeywordIndexRequest {
   readonly config?: string;
   /** A column that holds each row's own configuration, by name. */
   readonly configColumn?: string;
-  /** Whether parts of words are found; where absent, as the configuration has it. */
+  /** Whether parts of words are found. Optional; the default follows the configuration. */
   readonly grams?: boolean;
 }
 
