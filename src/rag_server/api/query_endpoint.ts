@@ -85,7 +85,6 @@ const mostSources = 100;
 /** What a question asks for: an answer, or the passages that one would be made from. */
 type Wanted = "answer" | "passages";
 
-/**
 /** Which questions an endpoint takes, and how. */
 interface QueryEndpointKind {
   readonly face?: QuestionFace;
