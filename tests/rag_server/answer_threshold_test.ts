@@ -18,6 +18,7 @@ function createFixture(
   let embeddings = 0;
   let clock = 0;
   let fault: Error | undefined;
+  let served = name;
   const retriever: Retriever = {
     documents: noDocuments,
     checkFilter: () => assert.fail("no filter"),
@@ -29,7 +30,9 @@ function createFixture(
     },
   };
   const embedding: EmbeddingProvider = {
-    name,
+    get name() {
+      return served;
+    },
     ping: () => Promise.resolve(),
     embed({ texts }) {
       embeddings++;
@@ -72,6 +75,7 @@ function createFixture(
     log,
     embeddings: () => embeddings,
     pass: (ms: number) => void (clock += ms),
+    serve: (model: string) => void (served = model),
     fail: (thrown: Error | undefined) => void (fault = thrown),
   };
 }
@@ -99,6 +103,14 @@ Deno.test("a learned threshold lies above what foreign questions come near, and 
   assert.equal(await isMet(0.49), false);
   assert.equal(embeddings(), 1);
   pass(1);
+  assert.equal(await isMet(0.49), false);
+  assert.equal(embeddings(), 2);
+});
+
+Deno.test("a learned threshold is of a model: with another one it is learned again", async () => {
+  const { isMet, embeddings, serve } = createFixture("learned");
+  assert.equal(await isMet(0.49), false);
+  serve("test/next");
   assert.equal(await isMet(0.49), false);
   assert.equal(embeddings(), 2);
 });

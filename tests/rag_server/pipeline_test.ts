@@ -292,3 +292,13 @@ testWithPgvector(
     assert.deepEqual(ownWords, ["and it?", "and it?"], "whose quotes and exclusions count");
   },
 );
+
+testWithPgvector("health tells what waits for vectors, unless rows are its callers' own", async () => {
+  await using fixture = await createFixture();
+  const queue = { waiting: 3, oldestSeconds: 1, setAside: 0 };
+  for (const [key, told] of [["", queue], ["claims", undefined]] as const) {
+    const database = { ...pipelineSettings.database, rightsKey: () => key };
+    const pipeline = await fixture.open({}, { database, queue: () => Promise.resolve(queue) });
+    assert.deepEqual((await pipeline.health()).queue, told);
+  }
+});
