@@ -6,14 +6,7 @@ import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
 import { Failure, Icon, type IconName, Loading, Logo } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
-import {
-  ask,
-  askJson,
-  type Caller,
-  type Session,
-  useApiToken,
-  watchServer,
-} from "./server.ts";
+import { ask, askJson, type Caller, type Session, useApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
 import { WatchPage } from "./watch/watch_page.tsx";
 
@@ -108,9 +101,7 @@ function Frame(
   },
 ) {
   const route = useRoute();
-  const offered = pages.filter(({ isOfDocuments }) =>
-    session.parts.tools || isOfDocuments
-  );
+  const offered = pages.filter(({ isOfDocuments }) => session.parts.tools || isOfDocuments);
   const [name = "ask", ...rest] = route;
   const current = offered.find(({ id }) => id === name) ?? offered[0];
   if (current === undefined) return null;

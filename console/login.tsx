@@ -20,9 +20,7 @@ export function Login({ login, isOver, onIn }: {
       </p>
       {login.oauth && <OauthLogin />}
       {!login.oauth && login.accounts && <AccountLogin onIn={onIn} />}
-      {login.tokens && (
-        <TokenLogin isOnlyWay={!login.oauth && !login.accounts} onIn={onIn} />
-      )}
+      {login.tokens && <TokenLogin isOnlyWay={!login.oauth && !login.accounts} onIn={onIn} />}
     </div>
   );
 }

@@ -6,13 +6,11 @@ const paths = {
   ask: "M4 5h16v11H9l-5 4z",
   look:
     "M4 6c0-1.7 3.6-3 8-3s8 1.3 8 3-3.6 3-8 3-8-1.3-8-3zm0 0v12c0 1.7 3.6 3 8 3s8-1.3 8-3V6M4 12c0 1.7 3.6 3 8 3s8-1.3 8-3",
-  use:
-    "M14.5 5.5a4 4 0 0 0-5 5L3 17v4h4l6.500-6.500a4 4 0 0 0 5-5l-2.500 2.500-3-1-1-3z",
+  use: "M14.5 5.5a4 4 0 0 0-5 5L3 17v4h4l6.500-6.500a4 4 0 0 0 5-5l-2.500 2.500-3-1-1-3z",
   connect:
     "M9 15l6-6M10.500 6.500l2-2a4.200 4.200 0 0 1 6 6l-2 2M13.500 17.500l-2 2a4.200 4.200 0 0 1-6-6l2-2",
   watch: "M3 12h4l3-8 4 16 3-8h4",
-  sun:
-    "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   done: "M5 13l4 4L19 7",
   leave: "M10 4H5v16h5M15 8l4 4-4 4M19 12H9",
@@ -175,8 +173,7 @@ export function Copy(
   }
   return (
     <button type="button" class="quiet" onClick={copy}>
-      <Icon name={said === "Copied" ? "done" : "copy"} />{" "}
-      <span aria-live="polite">{said ?? label}</span>
+      <Icon name={said === "Copied" ? "done" : "copy"} /> <span aria-live="polite">{said ?? label}</span>
     </button>
   );
 }

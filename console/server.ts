@@ -64,9 +64,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 
 async function renew(): Promise<boolean> {
   if (apiToken !== undefined) return false;
-  isRenewing ??= send("session/refresh", { method: "POST" }).then(({ ok }) =>
-    ok
-  ).finally(() => {
+  isRenewing ??= send("session/refresh", { method: "POST" }).then(({ ok }) => ok).finally(() => {
     isRenewing = undefined;
   });
   return await isRenewing;

@@ -18,25 +18,14 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 /** What modules read from beside them; a bundle has all of both in one folder. */
 const filesOfModules = {
-  "shop_questions.yaml": new URL(
-    "../src/demo/shop_questions.yaml",
-    import.meta.url,
-  ),
-  "vector.tar.gz": new URL(
-    "vector.tar.gz",
-    import.meta.resolve("@electric-sql/pglite-pgvector"),
-  ),
+  "shop_questions.yaml": new URL("../src/demo/shop_questions.yaml", import.meta.url),
+  "vector.tar.gz": new URL("vector.tar.gz", import.meta.resolve("@electric-sql/pglite-pgvector")),
 };
 
 /** Modules of packages that the bundler leaves alone, by how they are imported, and what the bundle has in their place. */
-const replacedModules: Readonly<
-  Record<string, { readonly file: string; readonly module: string | URL }>
-> = {
+const replacedModules: Readonly<Record<string, { readonly file: string; readonly module: string | URL }>> = {
   // it comes minified; the bundler would make it half as long again
-  "unpdf/pdfjs": {
-    file: "pdfjs.js",
-    module: new URL("pdfjs.mjs", import.meta.resolve("unpdf")),
-  },
+  "unpdf/pdfjs": { file: "pdfjs.js", module: new URL("pdfjs.mjs", import.meta.resolve("unpdf")) },
   // the SDK would run all of ajv at its import, to check answers to questions that the server never asks
   "@modelcontextprotocol/server/_shims": {
     file: "mcp_shims.js",
@@ -47,9 +36,7 @@ const replacedModules: Readonly<
   "../config/schema/settings_table.ts": {
     file: "settings_of_help.js",
     module: `export const listSettings = () => ${
-      JSON.stringify(
-        listSettings().map(({ schema: _, path: __, ...shown }) => shown),
-      )
+      JSON.stringify(listSettings().map(({ schema: _, path: __, ...shown }) => shown))
     };\n`,
   },
   // zod's messages in fifty languages; that in English is another import
@@ -63,10 +50,7 @@ const rewritings: readonly (readonly [RegExp, string])[] = [
   // where the packages are, in comments and names of modules: the same bundle wherever that is
   [/(?:\.\.\/)+[^"\n]*?\/npm\/[^/"\n]+\//g, "npm/"],
   ...Object.entries(replacedModules).map(([specifier, { file }]) =>
-    [
-      new RegExp(`(?<=")${specifier.replace(/\W/g, "\\$&")}(?=")`, "g"),
-      `./${file}`,
-    ] as const
+    [new RegExp(`(?<=")${specifier.replace(/\W/g, "\\$&")}(?=")`, "g"), `./${file}`] as const
   ),
 ];
 
@@ -86,22 +70,16 @@ export async function bundleProgram(): Promise<Bundle> {
 
   // beside each other, so that what becomes of them is in one folder too
   const workers = await findWorkers(join(root, "src"));
-  const entries = await Promise.all(
-    [join(root, "main.ts"), ...workers].map(async (module) => {
-      const entry = join(entryFolder, basename(module));
-      await Deno.writeTextFile(
-        entry,
-        `import ${JSON.stringify(pathToFileURL(module))};\n`,
-      );
-      return entry;
-    }),
-  );
+  const entries = await Promise.all([join(root, "main.ts"), ...workers].map(async (module) => {
+    const entry = join(entryFolder, basename(module));
+    await Deno.writeTextFile(entry, `import ${JSON.stringify(pathToFileURL(module))};\n`);
+    return entry;
+  }));
   await runBundler(entries, folder);
   const sources = await takeSources(folder);
   for (const { file, module } of Object.values(replacedModules)) {
-    if (typeof module === "string") {
-      await Deno.writeTextFile(join(folder, file), module);
-    } else await Deno.copyFile(module, join(folder, file));
+    if (typeof module === "string") await Deno.writeTextFile(join(folder, file), module);
+    else await Deno.copyFile(module, join(folder, file));
   }
   await rewriteModules(folder);
   await nameChunks(folder);
@@ -109,15 +87,9 @@ export async function bundleProgram(): Promise<Bundle> {
     await Deno.copyFile(source, join(folder, name));
   }
   const { unstable } = denoConfig;
-  await Deno.writeTextFile(
-    join(folder, "deno.json"),
-    JSON.stringify({ unstable }),
-  );
+  await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ unstable }));
 
-  const names = [
-    ...workers.map((path) => `${basename(path, ".ts")}.js`),
-    ...Object.keys(filesOfModules),
-  ];
+  const names = [...workers.map((path) => `${basename(path, ".ts")}.js`), ...Object.keys(filesOfModules)];
   const kept = cleanup.move();
   return {
     folder,
@@ -139,41 +111,21 @@ async function findWorkers(folder: string): Promise<string[]> {
 
 /** What runs the Deno whose bundler is used: a command and its first arguments. */
 export function bundlerCommand(): readonly [string, ...string[]] {
-  return Deno.version.deno === bundlerVersion
-    ? [Deno.execPath()]
-    : ["npx", "-y", `deno@${bundlerVersion}`];
+  return Deno.version.deno === bundlerVersion ? [Deno.execPath()] : ["npx", "-y", `deno@${bundlerVersion}`];
 }
 
-async function runBundler(
-  entries: readonly string[],
-  folder: string,
-): Promise<void> {
+async function runBundler(entries: readonly string[], folder: string): Promise<void> {
   const [command, ...args] = bundlerCommand();
-  const options = [
-    "--quiet",
-    "--config",
-    join(root, "deno.json"),
-    "--platform",
-    "deno",
-  ];
+  const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
   // not minified: a stack in the log is to say where, and to keep names alone takes time at each call of a function
-  const output = [
-    "--code-splitting",
-    "--sourcemap=external",
-    "--outdir",
-    folder,
-  ];
-  const external = Object.keys(replacedModules).flatMap((
-    specifier,
-  ) => ["--external", specifier]);
+  const output = ["--code-splitting", "--sourcemap=external", "--outdir", folder];
+  const external = Object.keys(replacedModules).flatMap((specifier) => ["--external", specifier]);
   const bundler = new Deno.Command(command, {
     args: [...args, "bundle", ...options, ...external, ...output, ...entries],
     cwd: root,
   });
   const { success } = await bundler.spawn().status;
-  if (!success) {
-    throw new Error("Cannot bundle the program: the bundler failed");
-  }
+  if (!success) throw new Error("Cannot bundle the program: the bundler failed");
 }
 
 /** Reads the source maps, and removes them. */
@@ -182,9 +134,7 @@ async function takeSources(folder: string): Promise<string[]> {
   for await (const { name } of Deno.readDir(folder)) {
     if (!name.endsWith(".map")) continue;
     const path = join(folder, name);
-    const map: { sources: readonly string[] } = JSON.parse(
-      await Deno.readTextFile(path),
-    );
+    const map: { sources: readonly string[] } = JSON.parse(await Deno.readTextFile(path));
     for (const source of map.sources) sources.add(source);
     await Deno.remove(path);
   }
@@ -204,9 +154,7 @@ async function rewriteModules(folder: string): Promise<void> {
     await Deno.writeTextFile(path, text.replace(/[^\0-\x7f]/g, escaped));
   }
   for (const [pattern] of unused) {
-    throw new Error(
-      `Cannot bundle the program: no module has ${pattern.source}`,
-    );
+    throw new Error(`Cannot bundle the program: no module has ${pattern.source}`);
   }
 }
 

@@ -5,10 +5,7 @@ import { compileProgram } from "./compile_program.ts";
 
 const { values: { target, output } } = parseArgs({
   args: Deno.args,
-  options: {
-    target: { type: "string" },
-    output: { type: "string", default: "dist/server" },
-  },
+  options: { target: { type: "string" }, output: { type: "string", default: "dist/server" } },
 });
 await using bundle = await bundleProgram();
 await compileProgram({ bundle, target, output });

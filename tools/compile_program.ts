@@ -21,18 +21,13 @@ const packedFiles = {
   "initdb.wasm": { source: new URL("initdb.wasm", pglite), gzip: true },
   "pglite.data": { source: new URL("pglite.data", pglite), gzip: true },
   "ort-wasm-simd-threaded.wasm": {
-    source: new URL(
-      import.meta.resolve("onnxruntime-web/ort-wasm-simd-threaded.wasm"),
-    ),
+    source: new URL(import.meta.resolve("onnxruntime-web/ort-wasm-simd-threaded.wasm")),
     gzip: true,
   },
   "demo_snapshot.tar.gz": { source: snapshotFile, gzip: false },
   // read at each start
   "libpg-query.wasm": {
-    source: new URL(
-      "libpg-query.wasm",
-      import.meta.resolve("libpg-query/wasm/libpg-query.js"),
-    ),
+    source: new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),
     gzip: false,
   },
 };
@@ -46,9 +41,7 @@ const packedFiles = {
  *
  * @throws {Error} where `deno compile` fails
  */
-export async function compileProgram(
-  { bundle, target, output }: CompileOptions,
-): Promise<void> {
+export async function compileProgram({ bundle, target, output }: CompileOptions): Promise<void> {
   await using cleanup = new AsyncDisposableStack();
   const work = await Deno.makeTempDir({ prefix: "postern_compile_" });
   cleanup.defer(() => Deno.remove(work, { recursive: true }));
@@ -72,25 +65,13 @@ export async function compileProgram(
   await Deno.writeFile(extended, new Blob(parts).stream(), { mode: 0o755 });
 
   // the executable has each file's time: the same files make the same executable
-  for await (const { name } of Deno.readDir(bundle.folder)) {
-    await Deno.utime(join(bundle.folder, name), 0, 0);
-  }
+  for await (const { name } of Deno.readDir(bundle.folder)) await Deno.utime(join(bundle.folder, name), 0, 0);
   // V8's cache would be a file in the temporary folder with a known name, where anybody may put code for others to run
-  const options = [
-    "--no-check",
-    "--no-code-cache",
-    ...permissions,
-    `--v8-flags=${v8Flags}`,
-  ];
+  const options = ["--no-check", "--no-code-cache", ...permissions, `--v8-flags=${v8Flags}`];
   const includes = included.flatMap((path) => ["--include", path]);
   await denoCompile(
     [...options, "--config", join(bundle.folder, "deno.json"), ...includes],
-    {
-      main: join(bundle.folder, "main.js"),
-      target,
-      output,
-      ...(runtime && { runtime: extended }),
-    },
+    { main: join(bundle.folder, "main.js"), target, output, ...(runtime && { runtime: extended }) },
   );
 }
 
@@ -118,10 +99,7 @@ async function* packedBytes() {
   }
 }
 
-async function writeIndex(
-  folder: string,
-  index: Readonly<Record<string, PackedFile>>,
-): Promise<string> {
+async function writeIndex(folder: string, index: Readonly<Record<string, PackedFile>>): Promise<string> {
   const path = join(folder, "packed_files.json");
   await Deno.writeTextFile(path, JSON.stringify(index));
   return path;
@@ -138,18 +116,9 @@ async function extensibleRuntime(
   // on Windows with its ending
   const executable = await Deno.readFile(output).catch(() => new Uint8Array());
   const trailer = executable.subarray(-trailerBytes);
-  const view = new DataView(
-    trailer.buffer,
-    trailer.byteOffset,
-    trailer.byteLength,
-  );
-  if (
-    trailer.length < trailerBytes || view.getUint32(0, true) !== trailerMark
-  ) return undefined;
-  return executable.slice(
-    0,
-    executable.length - Number(view.getBigUint64(8, true)),
-  );
+  const view = new DataView(trailer.buffer, trailer.byteOffset, trailer.byteLength);
+  if (trailer.length < trailerBytes || view.getUint32(0, true) !== trailerMark) return undefined;
+  return executable.slice(0, executable.length - Number(view.getBigUint64(8, true)));
 }
 
 /** Of what Deno 2.4's `libsui` appends to an ELF file: a mark, a hash of the name, and the length of all it appended. */
@@ -176,7 +145,5 @@ async function denoCompile(
     ],
     env: runtime === undefined ? {} : { DENORT_BIN: runtime },
   }).spawn().status;
-  if (!success) {
-    throw new Error(`Cannot compile ${output}: deno compile failed`);
-  }
+  if (!success) throw new Error(`Cannot compile ${output}: deno compile failed`);
 }

@@ -1,18 +1,10 @@
-import {
-  type ErrorCode,
-  errorCodes,
-  type ErrorMeaning,
-} from "../src/core/app_error.ts";
+import { type ErrorCode, errorCodes, type ErrorMeaning } from "../src/core/app_error.ts";
 import { providerErrors } from "../src/llm/provider_error.ts";
 import { ragErrors } from "../src/rag_server/api/rag_errors.ts";
 import { errorStatuses } from "../src/tool_server/http_replies.ts";
-import {
-  errorNumbers,
-  messageErrors,
-} from "../src/tool_server/mcp/json_rpc_error.ts";
+import { errorNumbers, messageErrors } from "../src/tool_server/mcp/json_rpc_error.ts";
 
-const entries = <K extends string, V>(table: Readonly<Record<K, V>>) =>
-  Object.entries(table) as [K, V][];
+const entries = <K extends string, V>(table: Readonly<Record<K, V>>) => Object.entries(table) as [K, V][];
 const meaningCells = ({ means, remedy }: ErrorMeaning) => [means, remedy];
 
 /** A row for each number of JSON-RPC: what is wrong with a message, then what is wrong with a call. */
@@ -43,15 +35,12 @@ export function ragRows(): string[][] {
 
 /** A row for each kind of a provider's error. */
 export function providerRows(): string[][] {
-  return entries(providerErrors).map((
-    [kind, { phrase, remedy }],
-  ) => [`\`${kind}\``, phrase, remedy]);
+  return entries(providerErrors).map(([kind, { phrase, remedy }]) => [`\`${kind}\``, phrase, remedy]);
 }
 
 /** The page before it is formatted. */
 export function errorsPage(): string {
-  const table = (rows: string[][]) =>
-    rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Errors
 
 What Postern answers where it gives no result, and what to do. Each reply over HTTP has an \`X-Request-Id\`; the

@@ -31,17 +31,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   identity: ["core", "text", "postgres", "http", "audit", "state"],
   calls: ["core", "audit", "state"],
   rag_server: ["core", "text", "postgres", "llm", "identity", "calls", "http"],
-  tool_server: [
-    "core",
-    "text",
-    "postgres",
-    "llm",
-    "identity",
-    "calls",
-    "http",
-    "state",
-    "rag_server",
-  ],
+  tool_server: ["core", "text", "postgres", "llm", "identity", "calls", "http", "state", "rag_server"],
   demo: ["core", "text", "config", "postgres", "llm"],
   app: belowApp,
   cli: [...belowApp, "app"],
@@ -65,36 +55,24 @@ export function resolve(fromFile: string, specifier: string): string {
 }
 
 /** The fault of one import, or undefined where the table allows it. */
-export function roomFault(
-  fromFile: string,
-  specifier: string,
-): string | undefined {
+export function roomFault(fromFile: string, specifier: string): string | undefined {
   const from = roomOf(fromFile.replaceAll("\\", "/"));
   if (from === undefined) return undefined;
-  if (leafFile.test(fromFile)) {
-    return `A file of kinds or limits imports nothing, not even "${specifier}"`;
-  }
+  if (leafFile.test(fromFile)) return `A file of kinds or limits imports nothing, not even "${specifier}"`;
   if (!specifier.startsWith(".")) return undefined;
   const allowed = mayImport[from];
-  if (allowed === undefined) {
-    return `Room "${from}" is not in the table of tools/lint_rooms.ts`;
-  }
+  if (allowed === undefined) return `Room "${from}" is not in the table of tools/lint_rooms.ts`;
   const to = roomOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
-  if (to === undefined) {
-    return `Room "${from}" imports "${specifier}" from outside src/`;
-  }
+  if (to === undefined) return `Room "${from}" imports "${specifier}" from outside src/`;
   if (
-    from === "tool_server" && to === "rag_server" &&
-    !/\/mod\.ts$/.test(specifier) &&
+    from === "tool_server" && to === "rag_server" && !/\/mod\.ts$/.test(specifier) &&
     !leafFile.test(specifier)
   ) {
     return 'Room "tool_server" may import from "rag_server" its mod.ts alone';
   }
   if (to === from || allowed.includes(to)) return undefined;
   if (from === "config" && leafFile.test(specifier)) return undefined;
-  return `Room "${from}" may not import from "${to}" (allowed: ${
-    allowed.join(", ") || "nothing"
-  })`;
+  return `Room "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
 }
 
 /** A lint visitor that hands over what a file imports in any form: statements, re-exports, `import()`, types. */
@@ -102,9 +80,7 @@ export function visitImports(
   visit: (specifier: string, node: Deno.lint.Node) => void,
 ): Deno.lint.LintVisitor {
   const visitSource = (source: Deno.lint.Node | null) => {
-    if (source?.type === "Literal" && typeof source.value === "string") {
-      visit(source.value, source);
-    }
+    if (source?.type === "Literal" && typeof source.value === "string") visit(source.value, source);
   };
   return {
     ImportDeclaration: ({ source }) => visitSource(source),
@@ -112,9 +88,7 @@ export function visitImports(
     ExportAllDeclaration: ({ source }) => visitSource(source),
     ImportExpression: ({ source }) => visitSource(source),
     TSImportType: ({ argument }) =>
-      visitSource(
-        argument.type === "TSLiteralType" ? argument.literal : argument,
-      ),
+      visitSource(argument.type === "TSLiteralType" ? argument.literal : argument),
   };
 }
 
@@ -134,10 +108,7 @@ const plugin: Deno.lint.Plugin = {
         if (room === undefined || room === "config") return {};
         return {
           'MemberExpression[object.name="Deno"][property.name="env"]'(node) {
-            context.report({
-              node,
-              message: "Only src/config/ reads the environment",
-            });
+            context.report({ node, message: "Only src/config/ reads the environment" });
           },
         };
       },

@@ -15,21 +15,14 @@ export function ingestRows(): string[][] {
 }
 
 function rowOf({ name, type, labels, help }: MetricFamily): string[] {
-  return [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(", "),
-    help,
-  ];
+  return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(", "), help];
 }
 
-const code = (names: readonly string[]) =>
-  names.map((name) => `\`${name}\``).join(", ");
+const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
 /** The page before it is formatted. */
 export function metricsPage(): string {
-  const table = (rows: string[][]) =>
-    rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Metrics
 
 What \`GET /metrics\` has, where \`metrics.address\` is set ([operations](operations.md#metrics)).

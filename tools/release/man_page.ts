@@ -1,13 +1,6 @@
 import { listSettings } from "../../src/config/mod.ts";
 import { flagGroups } from "../../src/cli/flags.ts";
-import {
-  flagHelp,
-  howToWriteFlags,
-  modes,
-  summary,
-  variablesOfSettings,
-  wrap,
-} from "../../src/cli/help.ts";
+import { flagHelp, howToWriteFlags, modes, summary, variablesOfSettings, wrap } from "../../src/cli/help.ts";
 
 export interface ManPageOptions {
   /** What the program is called where it is installed. */
@@ -19,9 +12,7 @@ export interface ManPageOptions {
 
 /** The page of section 1, in the macros of man(7). */
 export function manPage({ command, version, date }: ManPageOptions): string {
-  const settings = new Map(
-    listSettings().map((setting) => [setting.name, setting]),
-  );
+  const settings = new Map(listSettings().map((setting) => [setting.name, setting]));
   const options = flagGroups.flatMap(({ title, flags }) => [
     `.SS ${quoted(title)}`,
     ...flags.flatMap((flag) => [
@@ -44,9 +35,7 @@ export function manPage({ command, version, date }: ManPageOptions): string {
     ]),
     ".SH DESCRIPTION",
     text(summary),
-    ...modes.flatMap((
-      [flags, runs],
-    ) => [".TP", `.B ${quoted(`${command} ${flags}`)}`, text(runs)]),
+    ...modes.flatMap(([flags, runs]) => [".TP", `.B ${quoted(`${command} ${flags}`)}`, text(runs)]),
     ".PP",
     text(howToWriteFlags),
     ".SH OPTIONS",
@@ -55,27 +44,18 @@ export function manPage({ command, version, date }: ManPageOptions): string {
     ...[
       ["0", "It did what it was asked for, or was asked to stop."],
       ["1", "It could not; standard error says why."],
-      [
-        "2",
-        "The command line cannot be understood; standard error names the flag.",
-      ],
-    ].flatMap((
-      [code = "", meaning = ""],
-    ) => [".TP", `.B ${code}`, text(meaning)]),
+      ["2", "The command line cannot be understood; standard error names the flag."],
+    ].flatMap(([code = "", meaning = ""]) => [".TP", `.B ${code}`, text(meaning)]),
     ".SH ENVIRONMENT",
     text(variablesOfSettings),
     ".SH FILES",
     ".TP",
     `.I /etc/${command}/config.yaml`,
-    text(
-      "The configuration, where neither -config nor POSTERN_CONFIG names another file.",
-    ),
+    text("The configuration, where neither -config nor POSTERN_CONFIG names another file."),
     ".SH SIGNALS",
     ".TP",
     ".B SIGHUP",
-    text(
-      "A server reads its configuration, credential files, keys and certificates again.",
-    ),
+    text("A server reads its configuration, credential files, keys and certificates again."),
     ".TP",
     ".B SIGTERM",
     text("A server lets the requests that run finish, and ends."),
@@ -89,11 +69,7 @@ export function manPage({ command, version, date }: ManPageOptions): string {
     text("Make a token for an application, then serve it:"),
     ".PP",
     ".RS",
-    `.B ${
-      quoted(
-        `${command} -config config.yaml -add-token -token-note "billing agent"`,
-      )
-    }`,
+    `.B ${quoted(`${command} -config config.yaml -add-token -token-note "billing agent"`)}`,
     ".br",
     `.B ${quoted(`${command} -config config.yaml -http -addr 127.0.0.1:8080`)}`,
     ".RE",
@@ -105,9 +81,7 @@ export function manPage({ command, version, date }: ManPageOptions): string {
 
 /** Running text: nothing in it is a request or an escape. */
 function text(plain: string): string {
-  return wrap(plain.replaceAll(/\s+/g, " "), 70).map((line) =>
-    escaped(line).replace(/^\./, "\\&.")
-  ).join(
+  return wrap(plain.replaceAll(/\s+/g, " "), 70).map((line) => escaped(line).replace(/^\./, "\\&.")).join(
     "\n",
   );
 }
@@ -118,8 +92,5 @@ function quoted(plain: string): string {
 }
 
 function escaped(plain: string): string {
-  return plain.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(
-    "…",
-    "...",
-  ).replaceAll("'", "\\(aq");
+  return plain.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("…", "...").replaceAll("'", "\\(aq");
 }

@@ -25,9 +25,7 @@ export interface LockedPackage {
 
 interface LockFile {
   readonly specifiers: Readonly<Record<string, string>>;
-  readonly npm: Readonly<
-    Record<string, { integrity: string; dependencies?: readonly string[] }>
-  >;
+  readonly npm: Readonly<Record<string, { integrity: string; dependencies?: readonly string[] }>>;
 }
 
 /** Every package of a `deno.lock`, in its order. */
@@ -41,18 +39,13 @@ export function lockedPackages(lockText: string): LockedPackage[] {
   const keys = Object.keys(npm);
   // a dependency has its version only where the file holds several
   const keyOf = (dependency: string) =>
-    keys.find((key) =>
-      key === dependency || key.startsWith(`${dependency}_`) ||
-      nameOf(key) === dependency
-    );
+    keys.find((key) => key === dependency || key.startsWith(`${dependency}_`) || nameOf(key) === dependency);
   return Object.entries(npm).map(([key, { integrity, dependencies = [] }]) => ({
     key,
     name: nameOf(key),
     version: key.slice(nameOf(key).length + 1).replace(/_.*/, ""),
     integrity,
-    dependencies: dependencies.map(keyOf).filter((found) =>
-      found !== undefined
-    ),
+    dependencies: dependencies.map(keyOf).filter((found) => found !== undefined),
     isDirect: direct.has(key),
   }));
 }
@@ -66,35 +59,22 @@ function nameOf(key: string): string {
  *
  * @throws {Error} for a package that the lock file does not have
  */
-export function packagesOfFiles(
-  paths: Iterable<string>,
-  locked: readonly LockedPackage[],
-): LockedPackage[] {
+export function packagesOfFiles(paths: Iterable<string>, locked: readonly LockedPackage[]): LockedPackage[] {
   const found = new Set<LockedPackage>();
   for (const path of paths) {
-    const [, name, version] =
-      /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d[^/]*)\//.exec(path) ?? [];
+    const [, name, version] = /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d[^/]*)\//.exec(path) ?? [];
     if (name === undefined) continue;
-    const one = locked.find((candidate) =>
-      candidate.name === name && candidate.version === version
-    );
-    if (one === undefined) {
-      throw new Error(`Cannot find ${name}@${version} in deno.lock`);
-    }
+    const one = locked.find((candidate) => candidate.name === name && candidate.version === version);
+    if (one === undefined) throw new Error(`Cannot find ${name}@${version} in deno.lock`);
     found.add(one);
   }
   return locked.filter((one) => found.has(one));
 }
 
 /** Adds what the package itself says. @throws {Deno.errors.NotFound} for one that Deno has not fetched */
-export async function describePackage(
-  locked: LockedPackage,
-  npmCache: string,
-): Promise<NpmPackage> {
+export async function describePackage(locked: LockedPackage, npmCache: string): Promise<NpmPackage> {
   const folder = await folderOf(locked, npmCache);
-  const { license, author } = JSON.parse(
-    await Deno.readTextFile(join(folder, "package.json")),
-  );
+  const { license, author } = JSON.parse(await Deno.readTextFile(join(folder, "package.json")));
   const authorName = typeof author === "string" ? author : author?.name;
   return {
     ...locked,
@@ -105,15 +85,10 @@ export async function describePackage(
 }
 
 /** Deno's cache has a folder for each registry. */
-async function folderOf(
-  { name, version }: LockedPackage,
-  npmCache: string,
-): Promise<string> {
+async function folderOf({ name, version }: LockedPackage, npmCache: string): Promise<string> {
   for await (const registry of Deno.readDir(npmCache)) {
     const folder = join(npmCache, registry.name, name, version);
     if (await Deno.lstat(folder).then(() => true, () => false)) return folder;
   }
-  throw new Deno.errors.NotFound(
-    `Cannot find the files of ${name}@${version} in ${npmCache}`,
-  );
+  throw new Deno.errors.NotFound(`Cannot find the files of ${name}@${version} in ${npmCache}`);
 }

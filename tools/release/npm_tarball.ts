@@ -9,13 +9,7 @@ import { fillIn, type ReleaseValues } from "./templates.ts";
 const options = [
   ...permissions,
   `--v8-flags=${v8Flags}`,
-  ...[
-    "--no-check",
-    "--no-lock",
-    "--no-remote",
-    "--no-npm",
-    "--node-modules-dir=none",
-  ],
+  ...["--no-check", "--no-lock", "--no-remote", "--no-npm", "--node-modules-dir=none"],
 ];
 
 interface NpmTarballOptions extends ReleaseValues {
@@ -35,41 +29,22 @@ export async function npmTarball(
 ): Promise<Uint8Array> {
   const more = { deno: bundlerVersion };
   const files: ArchivedFile[] = [];
-  const add = (
-    path: string,
-    content: string | Uint8Array,
-    isExecutable = false,
-  ) =>
+  const add = (path: string, content: string | Uint8Array, isExecutable = false) =>
     files.push({
       path: `package/${path}`,
-      bytes: typeof content === "string"
-        ? new TextEncoder().encode(content)
-        : content,
+      bytes: typeof content === "string" ? new TextEncoder().encode(content) : content,
       isExecutable,
     });
   for (const name of ["package.json", "README.md", "postern.cjs"]) {
-    const template = await Deno.readTextFile(
-      new URL(`packaging/npm/${name}`, root),
-    );
-    add(
-      name,
-      fillIn(template, values, new Map(), more).text,
-      name === "postern.cjs",
-    );
+    const template = await Deno.readTextFile(new URL(`packaging/npm/${name}`, root));
+    add(name, fillIn(template, values, new Map(), more).text, name === "postern.cjs");
   }
   add("LICENSE", await Deno.readTextFile(new URL("LICENSE", root)));
   add("THIRD_PARTY_NOTICES.txt", notices);
   add("program/options.json", JSON.stringify(options));
-  add(
-    "program/start.js",
-    await Deno.readTextFile(new URL("packaging/npm/start.js", root)),
-  );
+  add("program/start.js", await Deno.readTextFile(new URL("packaging/npm/start.js", root)));
   await packBeside(bundle.folder);
-  const names = (await Array.fromAsync(Deno.readDir(bundle.folder))).map((
-    { name },
-  ) => name);
-  for (const name of names.sort()) {
-    add(`program/${name}`, await Deno.readFile(join(bundle.folder, name)));
-  }
+  const names = (await Array.fromAsync(Deno.readDir(bundle.folder))).map(({ name }) => name);
+  for (const name of names.sort()) add(`program/${name}`, await Deno.readFile(join(bundle.folder, name)));
   return await tarGz(files, time);
 }

@@ -13,11 +13,7 @@ import { bundleProgram } from "../bundle_program.ts";
 import { compileProgram } from "../compile_program.ts";
 import { type ArchivedFile, tarGz, zip } from "./archives.ts";
 import { installedFiles } from "./installed_files.ts";
-import {
-  describePackage,
-  lockedPackages,
-  packagesOfFiles,
-} from "./npm_packages.ts";
+import { describePackage, lockedPackages, packagesOfFiles } from "./npm_packages.ts";
 import { npmTarball } from "./npm_tarball.ts";
 import { releaseNotes } from "./release_notes.ts";
 import { sbom } from "./sbom.ts";
@@ -34,29 +30,18 @@ const { values: options } = parseArgs({
     target: { type: "string", multiple: true },
     repository: { type: "string", default: places.repository },
     tag: { type: "string" },
-    output: {
-      type: "string",
-      default: fileURLToPath(new URL("dist/release", root)),
-    },
+    output: { type: "string", default: fileURLToPath(new URL("dist/release", root)) },
   },
 });
 const values = { version, repository: options.repository };
 const targets = chooseTargets(options.target);
-const notes = releaseNotes(
-  await Deno.readTextFile(new URL("CHANGELOG.md", root)),
-  version,
-);
+const notes = releaseNotes(await Deno.readTextFile(new URL("CHANGELOG.md", root)), version);
 if (options.tag !== undefined) checkTag(options.tag);
 const time = await commitTime();
 const sums = new Map<string, string>();
-const hasDpkgDeb = await new Deno.Command("dpkg-deb", {
-  args: ["--version"],
-  stdout: "null",
-}).output()
+const hasDpkgDeb = await new Deno.Command("dpkg-deb", { args: ["--version"], stdout: "null" }).output()
   .then(() => true, () => false);
-if (!hasDpkgDeb) {
-  say("This machine has no dpkg-deb: Debian packages are not made");
-}
+if (!hasDpkgDeb) say("This machine has no dpkg-deb: Debian packages are not made");
 
 await Deno.remove(options.output, { recursive: true }).catch(() => {});
 await Deno.mkdir(options.output, { recursive: true });
@@ -65,20 +50,11 @@ const packages = await readPackages();
 const notices = await thirdPartyNotices(packages, root);
 const installed = await installedFiles({ version, time, notices, root });
 // before the bundle's folder has executables in it
-await write(
-  `postern-${version}.tgz`,
-  await npmTarball({ ...values, bundle, time, notices, root }),
-);
+await write(`postern-${version}.tgz`, await npmTarball({ ...values, bundle, time, notices, root }));
 for (const target of targets) await writeTarget(target);
 await write(
   `postern-${version}.cdx.json`,
-  sbom({
-    version,
-    time,
-    denoVersion: Deno.version.deno,
-    v8Version: Deno.version.v8,
-    packages,
-  }),
+  sbom({ version, time, denoVersion: Deno.version.deno, v8Version: Deno.version.v8, packages }),
 );
 for (
   const [file, name] of [
@@ -95,62 +71,38 @@ await write("SHA256SUMS", sumsText(sums));
 // the text of the release, not one of its files
 await write("release_notes.md", notes.text);
 
-function chooseTargets(
-  triples: readonly string[] | undefined,
-): readonly ReleaseTarget[] {
+function chooseTargets(triples: readonly string[] | undefined): readonly ReleaseTarget[] {
   const known = releaseTargets.map(({ triple }) => triple);
   const unknown = triples?.find((triple) => !known.includes(triple));
-  if (unknown !== undefined) {
-    fail(`--target ${unknown}: expected one of ${known.join(", ")}`);
-  }
-  if (triples !== undefined) {
-    return releaseTargets.filter(({ triple }) => triples.includes(triple));
-  }
+  if (unknown !== undefined) fail(`--target ${unknown}: expected one of ${known.join(", ")}`);
+  if (triples !== undefined) return releaseTargets.filter(({ triple }) => triples.includes(triple));
   if (!Deno.env.has("DENORT_BIN")) return releaseTargets;
   const others = known.filter((triple) => triple !== Deno.build.target);
-  say(
-    `DENORT_BIN names the runtime of one platform: ${
-      others.join(", ")
-    } are not made`,
-  );
+  say(`DENORT_BIN names the runtime of one platform: ${others.join(", ")} are not made`);
   return releaseTargets.filter(({ triple }) => triple === Deno.build.target);
 }
 
 function checkTag(tag: string): void {
-  if (tag !== `v${version}`) {
-    fail(`--tag ${tag}: deno.json has the version ${version}`);
-  }
-  if (!notes.isReleased) {
-    fail(`--tag ${tag}: CHANGELOG.md has no section [${version}]`);
-  }
+  if (tag !== `v${version}`) fail(`--tag ${tag}: deno.json has the version ${version}`);
+  if (!notes.isReleased) fail(`--tag ${tag}: CHANGELOG.md has no section [${version}]`);
 }
 
 /** When the commit was made, or what SOURCE_DATE_EPOCH says: the same of every build of it. */
 async function commitTime(): Promise<Date> {
   const epoch = Deno.env.get("SOURCE_DATE_EPOCH") ??
     new TextDecoder().decode(
-      (await new Deno.Command("git", {
-        args: ["log", "-1", "--format=%ct"],
-        cwd: root,
-      }).output()).stdout,
+      (await new Deno.Command("git", { args: ["log", "-1", "--format=%ct"], cwd: root }).output()).stdout,
     );
   return new Date(Number(epoch) * 1000);
 }
 
 async function readPackages() {
-  const locked = lockedPackages(
-    await Deno.readTextFile(new URL("deno.lock", root)),
-  );
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json"],
-    cwd: root,
-  })
+  const locked = lockedPackages(await Deno.readTextFile(new URL("deno.lock", root)));
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], cwd: root })
     .output();
   const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
   return await Promise.all(
-    packagesOfFiles(bundle.sources, locked).map((one) =>
-      describePackage(one, npmCache)
-    ),
+    packagesOfFiles(bundle.sources, locked).map((one) => describePackage(one, npmCache)),
   );
 }
 
@@ -161,40 +113,21 @@ async function writeTarget(target: ReleaseTarget): Promise<void> {
   await compileProgram({ bundle, target: target.triple, output });
   const bytes = await Deno.readFile(output + target.suffix);
   const executable = { bytes, isExecutable: true };
-  const files = [
-    { path: `bin/postern${target.suffix}`, ...executable },
-    ...installed,
-  ];
-  const inFolder = files.map((file) => ({
-    ...file,
-    path: `${stem}/${file.path}`,
-  }));
+  const files = [{ path: `bin/postern${target.suffix}`, ...executable }, ...installed];
+  const inFolder = files.map((file) => ({ ...file, path: `${stem}/${file.path}` }));
   await write(
     `${stem}.${target.archive}`,
-    target.archive === "zip"
-      ? zip(inFolder, time)
-      : await tarGz(inFolder, time),
+    target.archive === "zip" ? zip(inFolder, time) : await tarGz(inFolder, time),
   );
-  if (target.debian !== undefined && hasDpkgDeb) {
-    await writeDebianPackage(target.debian, files);
-  }
+  if (target.debian !== undefined && hasDpkgDeb) await writeDebianPackage(target.debian, files);
 
   const { platform, suffix } = target;
-  const manifest =
-    fillIn(await readPackaging("mcp/manifest.json"), values, sums, {
-      platform,
-      suffix,
-    }).text;
-  const texts = {
-    "manifest.json": manifest,
-    "LICENSE": await Deno.readTextFile(new URL("LICENSE", root)),
-  };
+  const manifest = fillIn(await readPackaging("mcp/manifest.json"), values, sums, { platform, suffix }).text;
+  const texts = { "manifest.json": manifest, "LICENSE": await Deno.readTextFile(new URL("LICENSE", root)) };
   await write(
     `${stem}.mcpb`,
     zip([
-      ...Object.entries({ ...texts, "THIRD_PARTY_NOTICES.txt": notices }).map((
-        [path, text],
-      ) => ({
+      ...Object.entries({ ...texts, "THIRD_PARTY_NOTICES.txt": notices }).map(([path, text]) => ({
         path,
         bytes: new TextEncoder().encode(text),
       })),
@@ -231,13 +164,8 @@ function readPackaging(name: string): Promise<string> {
   return Deno.readTextFile(new URL(`packaging/${name}`, root));
 }
 
-async function write(
-  name: string,
-  content: string | Uint8Array,
-): Promise<void> {
-  const bytes = typeof content === "string"
-    ? new TextEncoder().encode(content)
-    : content;
+async function write(name: string, content: string | Uint8Array): Promise<void> {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   sums.set(name, createHash("sha256").update(bytes).digest("hex"));
   await Deno.writeFile(join(options.output, name), bytes);
   say(`${name}: ${(bytes.length / 1e6).toFixed(1)} MB`);

@@ -12,9 +12,7 @@ export interface SbomOptions {
 }
 
 /** What is in the executable, as CycloneDX 1.6 in JSON. The same packages, version and time make the same text. */
-export function sbom(
-  { version, time, denoVersion, v8Version, packages }: SbomOptions,
-): string {
+export function sbom({ version, time, denoVersion, v8Version, packages }: SbomOptions): string {
   const program = `postern@${version}`;
   const runtime = [
     {
@@ -53,16 +51,11 @@ export function sbom(
     dependencies: [
       {
         ref: program,
-        dependsOn: [
-          `deno@${denoVersion}`,
-          ...packages.filter(({ isDirect }) => isDirect).map(purl),
-        ],
+        dependsOn: [`deno@${denoVersion}`, ...packages.filter(({ isDirect }) => isDirect).map(purl)],
       },
       { ref: `deno@${denoVersion}`, dependsOn: [`v8@${v8Version}`] },
       ...packages.map((one) => {
-        const dependsOn = one.dependencies.flatMap((key) =>
-          packages.filter((other) => other.key === key)
-        )
+        const dependsOn = one.dependencies.flatMap((key) => packages.filter((other) => other.key === key))
           .map(purl);
         return { ref: purl(one), dependsOn };
       }),
@@ -73,9 +66,7 @@ export function sbom(
 }
 
 function component(npm: NpmPackage): Record<string, unknown> {
-  const [scope, name] = npm.name.startsWith("@")
-    ? npm.name.split("/")
-    : [undefined, npm.name];
+  const [scope, name] = npm.name.startsWith("@") ? npm.name.split("/") : [undefined, npm.name];
   return {
     type: "library",
     "bom-ref": purl(npm),
@@ -85,9 +76,7 @@ function component(npm: NpmPackage): Record<string, unknown> {
     purl: purl(npm),
     hashes: [{ alg: "SHA-512", content: hexOfIntegrity(npm.integrity) }],
     licenses: [
-      /^[\w.+-]+$/.test(npm.licence)
-        ? { license: { id: npm.licence } }
-        : { expression: npm.licence },
+      /^[\w.+-]+$/.test(npm.licence) ? { license: { id: npm.licence } } : { expression: npm.licence },
     ],
   };
 }
@@ -98,15 +87,13 @@ function purl({ name, version }: NpmPackage): string {
 
 /** From the lock file's `sha512-` and Base64. */
 function hexOfIntegrity(integrity: string): string {
-  return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString(
-    "hex",
-  );
+  return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
 }
 
 /** An identifier made from a text: RFC 9562's version 8. */
 function uuidOf(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${
-    hex.slice(17, 20)
-  }-${hex.slice(20, 32)}`;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${
+    hex.slice(20, 32)
+  }`;
 }

@@ -11,38 +11,11 @@ export interface ReleaseTarget {
 }
 
 export const releaseTargets: readonly ReleaseTarget[] = [
-  {
-    triple: "x86_64-unknown-linux-gnu",
-    archive: "tar.gz",
-    suffix: "",
-    platform: "linux",
-    debian: "amd64",
-  },
-  {
-    triple: "aarch64-unknown-linux-gnu",
-    archive: "tar.gz",
-    suffix: "",
-    platform: "linux",
-    debian: "arm64",
-  },
-  {
-    triple: "x86_64-apple-darwin",
-    archive: "tar.gz",
-    suffix: "",
-    platform: "darwin",
-  },
-  {
-    triple: "aarch64-apple-darwin",
-    archive: "tar.gz",
-    suffix: "",
-    platform: "darwin",
-  },
-  {
-    triple: "x86_64-pc-windows-msvc",
-    archive: "zip",
-    suffix: ".exe",
-    platform: "win32",
-  },
+  { triple: "x86_64-unknown-linux-gnu", archive: "tar.gz", suffix: "", platform: "linux", debian: "amd64" },
+  { triple: "aarch64-unknown-linux-gnu", archive: "tar.gz", suffix: "", platform: "linux", debian: "arm64" },
+  { triple: "x86_64-apple-darwin", archive: "tar.gz", suffix: "", platform: "darwin" },
+  { triple: "aarch64-apple-darwin", archive: "tar.gz", suffix: "", platform: "darwin" },
+  { triple: "x86_64-pc-windows-msvc", archive: "zip", suffix: ".exe", platform: "win32" },
 ];
 
 /** The name of a target's files in a release, without their suffix. */

@@ -48,7 +48,5 @@ export function fillIn(
 
 /** The lines of `SHA256SUMS`, as `sha256sum --check` reads them. */
 export function sumsText(sums: ReleaseSums): string {
-  return [...sums].toSorted(([a], [b]) => a < b ? -1 : 1).map(([name, sum]) =>
-    `${sum}  ${name}\n`
-  ).join("");
+  return [...sums].toSorted(([a], [b]) => a < b ? -1 : 1).map(([name, sum]) => `${sum}  ${name}\n`).join("");
 }

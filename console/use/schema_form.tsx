@@ -1,0 +1,137 @@
+import { useEffect, useState } from "preact/hooks";
+import { Field } from "../parts.tsx";
+
+/** The part of JSON Schema that tools describe their arguments with. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** One control for each property; `onChange` gets the arguments that are filled in, of their types. */
+export function SchemaForm({ schema, onChange }: {
+  readonly schema: Schema;
+  readonly onChange: (args: Readonly<Record<string, unknown>>) => void;
+}) {
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  const properties = Object.entries(schema.properties ?? {});
+  useEffect(() => {
+    const args: Record<string, unknown> = {};
+    for (const [name, property] of properties) {
+      const value = readValue(texts[name] ?? "", property);
+      if (value !== undefined) args[name] = value;
+    }
+    onChange(args);
+  }, [texts]);
+  if (properties.length === 0) return <p class="faint">It takes no arguments.</p>;
+  return (
+    <>
+      {properties.map(([name, property]) => (
+        <Control
+          key={name}
+          name={name}
+          schema={property}
+          isRequired={schema.required?.includes(name) ?? false}
+          text={texts[name] ?? ""}
+          onInput={(text) => setTexts((before) => ({ ...before, [name]: text }))}
+        />
+      ))}
+    </>
+  );
+}
+
+function typeOf({ type, enum: values }: Schema): string {
+  if (values !== undefined) return "enum";
+  const [first] = [type ?? "json"].flat().filter((each) => each !== "null");
+  return first === "object" || first === "array" || first === undefined ? "json" : first;
+}
+
+function Control({ name, schema, isRequired, text, onInput }: {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+  readonly text: string;
+  readonly onInput: (text: string) => void;
+}) {
+  const type = typeOf(schema);
+  const usual = schema.default === undefined ? "" : `Without it: ${JSON.stringify(schema.default)}.`;
+  const hint = [schema.description, type === "json" ? "As JSON." : "", usual].filter(Boolean).join(" ") ||
+    undefined;
+  const choices = type === "boolean" ? ["true", "false"] : schema.enum?.map(String) ?? [];
+  const isText = type === "string" && /query|text|question|where|sql|description/i.test(name);
+  return (
+    <Field label={isRequired ? `${name} (needed)` : name} hint={hint}>
+      {(id, hintId) => {
+        const shared = {
+          id,
+          name,
+          "aria-describedby": hintId,
+          required: isRequired,
+          value: text,
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
+        };
+        if (choices.length > 0) {
+          return (
+            <select {...shared}>
+              <option value=""></option>
+              {choices.map((choice) => <option key={choice} value={choice}>{choice}</option>)}
+            </select>
+          );
+        }
+        if (type === "json" || isText) {
+          return (
+            <textarea
+              {...shared}
+              class="mono"
+              spellcheck={false}
+              ref={(area) =>
+                area?.setCustomValidity(type === "json" && !isJson(text) ? "This is not JSON." : "")}
+            />
+          );
+        }
+        if (type === "string") return <input {...shared} autocomplete="off" />;
+        return (
+          <input
+            {...shared}
+            type="number"
+            step={type === "integer" ? 1 : "any"}
+            min={schema.minimum}
+            max={schema.maximum}
+          />
+        );
+      }}
+    </Field>
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    return text.trim() === "" || JSON.parse(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** What a control's text stands for; undefined where it is left empty or cannot be read yet. */
+export function readValue(text: string, schema: Schema): unknown {
+  if (text.trim() === "") return undefined;
+  switch (typeOf(schema)) {
+    case "boolean":
+      return text === "true";
+    case "integer":
+    case "number":
+      return Number(text);
+    case "enum":
+      return schema.enum?.find((value) => String(value) === text);
+    case "json":
+      return isJson(text) ? JSON.parse(text) : undefined;
+    default:
+      return text;
+  }
+}
