@@ -30,15 +30,18 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
       {state.kind === "loading" && <Loading of="the guides" />}
       {state.kind === "failed" && <Failure error={state.error} again={again} />}
       {guide && session.parts.tools && (
-        <div class="guides">
-          <nav aria-label="Clients" class="guide-list">
+        <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
+          <nav aria-label="Clients" class="choices pane-list">
             {guides.map(({ id, title }) => (
               <a key={id} href={hrefOf("connect", id)} aria-current={id === guide.id ? "page" : undefined}>
                 {title}
               </a>
             ))}
           </nav>
-          <article class="stack guide" aria-label={guide.title}>
+          <article class="stack guide pane-detail" aria-label={guide.title}>
+            <p class="only-phone">
+              <a href={hrefOf("connect")}>All clients</a>
+            </p>
             <h2>{guide.title}</h2>
             <Blocks blocks={guide.blocks} addresses={addresses} />
           </article>

@@ -31,7 +31,7 @@ export function SchemaForm({ schema, onChange }: {
   }, [texts]);
   if (properties.length === 0) return <p class="faint">It takes no arguments.</p>;
   return (
-    <>
+    <div class="fields">
       {properties.map(([name, property]) => (
         <Control
           key={name}
@@ -42,7 +42,7 @@ export function SchemaForm({ schema, onChange }: {
           onInput={(text) => setTexts((before) => ({ ...before, [name]: text }))}
         />
       ))}
-    </>
+    </div>
   );
 }
 

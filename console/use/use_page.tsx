@@ -53,7 +53,7 @@ export function UsePage({ session, rest }: PageProps) {
               return shown.length > 0 && (
                 <section key={of} aria-label={heading}>
                   <h2 class="list-head">{heading}</h2>
-                  <ul class="offers">
+                  <ul class="choices">
                     {shown.map((offer) => (
                       <li key={offer.name}>
                         <a
@@ -183,7 +183,7 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
         <h2>{offer.title}</h2>
         <p class="mono faint">{offer.name}</p>
       </div>
-      {offer.description && <p class="sentences">{offer.description}</p>}
+      {offer.description && <p class="sentences">{unwrapped(offer.description)}</p>}
       <form class="card" onSubmit={submit}>
         <SchemaForm schema={offer.schema} onChange={setArgs} />
         <div class="row">
@@ -209,6 +209,11 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
       </details>
     </>
   );
+}
+
+/** Without the ends of lines that are there for the width of a terminal. */
+function unwrapped(text: string): string {
+  return text.replace(/(?<!\n)\n(?=\w)/g, " ");
 }
 
 function Reply({ reply: { result, error } }: { readonly reply: RpcReply }) {
