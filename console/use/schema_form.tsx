@@ -1,18 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Field } from "../parts.tsx";
-
-/** The part of JSON Schema that tools describe their arguments with. */
-export interface Schema {
-  readonly type?: string | readonly string[];
-  readonly title?: string;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-}
+import { isJson, readValue, type Schema, typeOf } from "./schema_values.ts";
 
 /** One control for each property; `onChange` gets the arguments that are filled in, of their types. */
 export function SchemaForm({ schema, onChange }: {
@@ -44,12 +32,6 @@ export function SchemaForm({ schema, onChange }: {
       ))}
     </div>
   );
-}
-
-function typeOf({ type, enum: values }: Schema): string {
-  if (values !== undefined) return "enum";
-  const [first] = [type ?? "json"].flat().filter((each) => each !== "null");
-  return first === "object" || first === "array" || first === undefined ? "json" : first;
 }
 
 function Control({ name, schema, isRequired, text, onInput }: {
@@ -108,30 +90,4 @@ function Control({ name, schema, isRequired, text, onInput }: {
       }}
     </Field>
   );
-}
-
-function isJson(text: string): boolean {
-  try {
-    return text.trim() === "" || JSON.parse(text) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** What a control's text stands for; undefined where it is left empty or cannot be read yet. */
-export function readValue(text: string, schema: Schema): unknown {
-  if (text.trim() === "") return undefined;
-  switch (typeOf(schema)) {
-    case "boolean":
-      return text === "true";
-    case "integer":
-    case "number":
-      return Number(text);
-    case "enum":
-      return schema.enum?.find((value) => String(value) === text);
-    case "json":
-      return isJson(text) ? JSON.parse(text) : undefined;
-    default:
-      return text;
-  }
 }

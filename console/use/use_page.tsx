@@ -5,7 +5,8 @@ import { Code, Empty, Failure, Loading, Page } from "../parts.tsx";
 import { goTo, hrefOf } from "../routes.ts";
 import { listAll, type RpcReply, rpcReply, rpcRequest } from "../server.ts";
 import { asClientCall, asCurl, mcpAddress, type Request } from "./request_texts.ts";
-import { type Schema, SchemaForm } from "./schema_form.tsx";
+import { SchemaForm } from "./schema_form.tsx";
+import type { Schema } from "./schema_values.ts";
 
 /** One thing that clients may use, with how it is asked for. */
 interface Offer {
