@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
 import { Refused } from "./server.ts";
 
 const paths = {
@@ -226,5 +227,16 @@ export function Field({ label, hint, children }: {
       {children(id, hintId)}
       {hint && <p class="hint" id={hintId}>{hint}</p>}
     </div>
+  );
+}
+
+/** A text of others: what would not be seen in it is made visible, and its direction changes nothing around it. */
+export function Shown({ text }: { readonly text: string }) {
+  return (
+    <bdi>
+      {visibleParts(text).map(({ text, isMark }, at) =>
+        isMark ? <span key={at} class="unseen">{text}</span> : text
+      )}
+    </bdi>
   );
 }

@@ -21,9 +21,8 @@ export async function consoleFiles(): Promise<
     // the bundler has named it by its content
     else files[name] = text;
   }
-  for (const name of ["page.css", "icon.svg"]) {
-    main.push([name, await Deno.readTextFile(join(folder, name))]);
-  }
+  main.push(["page.css", await joinStyles()]);
+  main.push(["icon.svg", await Deno.readTextFile(join(folder, "icon.svg"))]);
   const hashed = main.map(([name, text]) =>
     [name, text, withHash(name, text)] as const
   );
@@ -37,6 +36,21 @@ export async function consoleFiles(): Promise<
   }
   return Object.fromEntries(
     Object.entries({ ...files, "page.html": page }).sort(),
+  );
+}
+
+/** `page.css` first, then those beside the pages' parts, by path. */
+async function joinStyles(): Promise<string> {
+  const paths: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (!isDirectory) continue;
+    for await (const file of Deno.readDir(join(folder, name))) {
+      if (file.name.endsWith(".css")) paths.push(join(folder, name, file.name));
+    }
+  }
+  const all = [join(folder, "page.css"), ...paths.sort()];
+  return (await Promise.all(all.map((path) => Deno.readTextFile(path)))).join(
+    "",
   );
 }
 
