@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
+import type { useLoaded } from "./load.ts";
 import { Refused } from "./server.ts";
 
 const paths = {
@@ -224,4 +226,63 @@ export function Field({ label, hint, children }: {
       {hint && <p class="hint" id={hintId}>{hint}</p>}
     </div>
   );
+}
+
+/** A text of others: what would not be seen in it is made visible, and its direction changes nothing around it. */
+export function Shown({ text }: { readonly text: string }) {
+  return (
+    <bdi>
+      {visibleParts(text).map(({ text, isMark }, at) =>
+        isMark ? <span key={at} class="unseen">{text}</span> : text
+      )}
+    </bdi>
+  );
+}
+
+/** A table in a box that scrolls; a row has its cells by their column's name, its own name first. Columns with numbers stand at the right. */
+export function Table({ label, rows }: {
+  readonly label: string;
+  readonly rows: readonly Readonly<Record<string, ComponentChildren>>[];
+}) {
+  const classOf = (name: string) =>
+    rows.some((row) => typeof row[name] === "number") ? "number" : "";
+  return (
+    <div class="table-box" role="region" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {Object.keys(rows[0] ?? {}).map((name) => (
+              <th key={name} scope="col" class={classOf(name)}>{name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {Object.entries(row).map(([name, cell], at) =>
+                at === 0
+                  ? <th key={name} scope="row">{cell}</th>
+                  : (
+                    <td key={name} class={classOf(name)}>
+                      {typeof cell === "number" ? cell.toLocaleString() : cell}
+                    </td>
+                  )
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What is loaded, or how far it has come. */
+export function Ready<T>({ of, loaded: { state, again }, children }: {
+  readonly of: string;
+  readonly loaded: ReturnType<typeof useLoaded<T>>;
+  readonly children: (value: T) => ComponentChildren;
+}) {
+  if (state.kind === "loading") return <Loading of={of} />;
+  if (state.kind === "loaded") return <>{children(state.value)}</>;
+  return <Failure error={state.error} again={again} />;
 }
