@@ -244,8 +244,7 @@ export function Table({ label, rows }: {
   readonly label: string;
   readonly rows: readonly Readonly<Record<string, ComponentChildren>>[];
 }) {
-  const classOf = (name: string) =>
-    rows.some((row) => typeof row[name] === "number") ? "number" : "";
+  const classOf = (name: string) => rows.some((row) => typeof row[name] === "number") ? "number" : "";
   return (
     <div class="table-box" role="region" aria-label={label} tabIndex={0}>
       <table>
@@ -260,13 +259,11 @@ export function Table({ label, rows }: {
           {rows.map((row, at) => (
             <tr key={at}>
               {Object.entries(row).map(([name, cell], at) =>
-                at === 0
-                  ? <th key={name} scope="row">{cell}</th>
-                  : (
-                    <td key={name} class={classOf(name)}>
-                      {typeof cell === "number" ? cell.toLocaleString() : cell}
-                    </td>
-                  )
+                at === 0 ? <th key={name} scope="row">{cell}</th> : (
+                  <td key={name} class={classOf(name)}>
+                    {typeof cell === "number" ? cell.toLocaleString() : cell}
+                  </td>
+                )
               )}
             </tr>
           ))}

@@ -70,7 +70,5 @@ export function citedWords(claims: readonly string[], text: string) {
 
 /** An address of the web, else undefined: no other is followed. */
 export function webAddress(value: unknown): string | undefined {
-  return typeof value === "string" && /^https?:\/\//i.test(value)
-    ? URL.parse(value)?.href
-    : undefined;
+  return typeof value === "string" && /^https?:\/\//i.test(value) ? URL.parse(value)?.href : undefined;
 }

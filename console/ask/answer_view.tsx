@@ -24,8 +24,7 @@ export function AnswerView({ answer, done, isStreaming, children }: {
         claims={answer === "" ? undefined : claimsOn(at + 1, answer, citations)}
       />
     )), [done]);
-  const lead = (number: string) =>
-    document.getElementById(`${id}-${number}`)?.focus();
+  const lead = (number: string) => document.getElementById(`${id}-${number}`)?.focus();
   return (
     <div class={answer && cards.length > 0 ? "answer beside" : "answer"}>
       <div class="stack">
@@ -54,8 +53,7 @@ export function AnswerView({ answer, done, isStreaming, children }: {
         {citations.length > 0 && (
           <p class="hint">
             {verified} of {citations.length}{" "}
-            claims are verified: the sources that they name have their numbers,
-            names and most of their words.
+            claims are verified: the sources that they name have their numbers, names and most of their words.
           </p>
         )}
         {answer !== "" && done && !done.sources && (

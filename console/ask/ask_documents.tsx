@@ -4,12 +4,7 @@ import { useLoaded, useRun } from "../load.ts";
 import { Copy, Empty, Failure, Field, Ready, Shown } from "../parts.tsx";
 import { askJson, Refused } from "../server.ts";
 import { AnswerView } from "./answer_view.tsx";
-import {
-  type Asked,
-  type Done,
-  search,
-  streamAnswer,
-} from "./documents_api.ts";
+import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
 import { filterText, narrowingOf } from "./filter_conditions.ts";
 import { FilterFields } from "./filter_form.tsx";
 import { Searches, SearchesTable } from "./searches_view.tsx";
@@ -37,8 +32,7 @@ const mostMessages = 100;
 /** Questions over documents, as a conversation. */
 export function AskDocuments(_: PageProps) {
   const loaded = useLoaded(
-    (signal) =>
-      askJson<{ pipelines: PipelineEntry[] }>("v1/pipelines", { signal }),
+    (signal) => askJson<{ pipelines: PipelineEntry[] }>("v1/pipelines", { signal }),
     [],
   );
   return (
@@ -77,11 +71,7 @@ function Conversation(
     setTurns((before) => [...before, { ...begun, state: "running" }]);
     const change = (changes: Partial<Turn>, part = "") =>
       setTurns((before) =>
-        before.map((turn) =>
-          turn.key === key
-            ? { ...turn, ...changes, answer: turn.answer + part }
-            : turn
-        )
+        before.map((turn) => turn.key === key ? { ...turn, ...changes, answer: turn.answer + part } : turn)
       );
     void run(async (signal) => {
       try {

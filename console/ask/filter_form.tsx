@@ -31,15 +31,13 @@ export function FilterFields() {
           )}
         </div>
         <p class="hint">
-          Columns that the pipeline's <code>filter_columns</code>{" "}
-          allow, or paths into JSON such as <code>meta-&gt;&gt;kind</code>.
+          Columns that the pipeline's <code>filter_columns</code> allow, or paths into JSON such as{" "}
+          <code>meta-&gt;&gt;kind</code>.
         </p>
       </fieldset>
       <div class="row">
         <Field label="Number of passages">
-          {(id) => (
-            <input id={id} name="top_n" type="number" min={1} max={100} />
-          )}
+          {(id) => <input id={id} name="top_n" type="number" min={1} max={100} />}
         </Field>
         <label class="row">
           <input type="checkbox" name="by_meaning" /> By meaning alone

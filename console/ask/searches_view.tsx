@@ -27,12 +27,8 @@ export function SearchesTable(
     const name = metadata["heading"] ?? metadata["title"] ?? id ?? content;
     return {
       Passage: <Shown text={`${at + 1}. ${textOf(name).slice(0, 100)}`} />,
-      "By meaning": vector
-        ? <Bar rank={vector.rank} value={vector.similarity} most={1} />
-        : "not found",
-      "By words": keyword
-        ? <Bar rank={keyword.rank} value={keyword.score} most={mostWords} />
-        : "not found",
+      "By meaning": vector ? <Bar rank={vector.rank} value={vector.similarity} most={1} /> : "not found",
+      "By words": keyword ? <Bar rank={keyword.rank} value={keyword.score} most={mostWords} /> : "not found",
       Together: <Bar value={score} most={mostScore} />,
     };
   });

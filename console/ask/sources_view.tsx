@@ -29,8 +29,7 @@ export function SourceCard({ source, number, id, claims }: {
     >
       <div class="row">
         <h4>
-          <span class="number">{number}</span>{" "}
-          <Shown text={textOf(title ?? rest["source"] ?? source.id)} />
+          <span class="number">{number}</span> <Shown text={textOf(title ?? rest["source"] ?? source.id)} />
         </h4>
         {page !== undefined && <span class="badge">page {textOf(page)}</span>}
         {claims?.length === 0 && <span class="badge">not cited</span>}
@@ -63,9 +62,7 @@ export function SourceCard({ source, number, id, claims }: {
       </p>
       <p class="faint facts">
         {Object.entries(facts).filter(([, value]) => value !== undefined)
-          .map(([key, value]) => (
-            <Shown key={key} text={`${key} ${textOf(value)}  `} />
-          ))}
+          .map(([key, value]) => <Shown key={key} text={`${key} ${textOf(value)}  `} />)}
       </p>
       {isLong && (
         <button

@@ -43,8 +43,7 @@ type Stats = Named & Partial<Record<Part, Usage>>;
 
 function useList<T extends Named>(path: string) {
   return useLoaded(
-    async (signal) =>
-      (await askJson<{ pipelines?: T[] }>(path, { signal })).pipelines ?? [],
+    async (signal) => (await askJson<{ pipelines?: T[] }>(path, { signal })).pipelines ?? [],
     [path],
   );
 }
@@ -88,9 +87,7 @@ export function LookPipelines(_: PageProps) {
 const noMore = () => null;
 
 function find<T extends Named>(name: string, list: Loaded<T[]>) {
-  return list.kind === "loaded"
-    ? list.value.find((each) => each.name === name)
-    : undefined;
+  return list.kind === "loaded" ? list.value.find((each) => each.name === name) : undefined;
 }
 
 const parts = Object.entries({
@@ -131,9 +128,8 @@ function PipelineCard({ pipeline, health, stats }: {
       {queue && (
         <p>
           {queue.waiting} rows wait for their embedding
-          {queue.waiting > 0 && `, the oldest for ${queue.oldest_seconds} s`};
-          {" "}
-          {queue.set_aside} are set aside, since the provider refused them.
+          {queue.waiting > 0 && `, the oldest for ${queue.oldest_seconds} s`}; {queue.set_aside}{" "}
+          are set aside, since the provider refused them.
         </p>
       )}
       {tables && (
