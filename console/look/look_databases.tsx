@@ -6,12 +6,7 @@ import { goTo, hrefOf } from "../routes.ts";
 import { callTool } from "../server.ts";
 import { Answer, Text } from "./look_parts.tsx";
 import { LookTable } from "./look_table.tsx";
-import {
-  type Catalog,
-  createCatalog,
-  findTables,
-  type Table,
-} from "./look_tables.ts";
+import { type Catalog, createCatalog, findTables, type Table } from "./look_tables.ts";
 
 /** Of more tables of a schema, or schemas, a sentence tells: a browser lays out no more in good time. */
 const mostShown = 200;
@@ -28,9 +23,7 @@ export function LookDatabases({ rest: [, asked, schema, table] }: PageProps) {
     return structuredContent as unknown as Databases;
   }, []);
   const { state } = loaded;
-  const { databases = [], current = null } = state.kind === "loaded"
-    ? state.value
-    : {};
+  const { databases = [], current = null } = state.kind === "loaded" ? state.value : {};
   const name = asked ?? current ?? databases[0]?.name ?? "";
   const names = new Set([...databases.map(({ name }) => name), name]);
   const catalog = useMemo(() => createCatalog(name), [name]);
@@ -46,8 +39,7 @@ export function LookDatabases({ rest: [, asked, schema, table] }: PageProps) {
             <select
               id={id}
               value={name}
-              onChange={({ currentTarget: { value } }) =>
-                goTo("look", "data", value)}
+              onChange={({ currentTarget: { value } }) => goTo("look", "data", value)}
             >
               {[...names].map((name) => <option key={name}>{name}</option>)}
             </select>
@@ -55,14 +47,12 @@ export function LookDatabases({ rest: [, asked, schema, table] }: PageProps) {
         </Field>
         <TableList key={name} {...{ catalog, schema, table }} />
       </section>
-      {schema === undefined || table === undefined
-        ? <Empty title="Choose a table or view" />
-        : (
-          <LookTable
-            key={JSON.stringify([name, schema, table])}
-            {...{ catalog, schema, name: table }}
-          />
-        )}
+      {schema === undefined || table === undefined ? <Empty title="Choose a table or view" /> : (
+        <LookTable
+          key={JSON.stringify([name, schema, table])}
+          {...{ catalog, schema, name: table }}
+        />
+      )}
     </div>
   );
 }
@@ -149,9 +139,7 @@ function Schema({ catalog, schema, tables, here, startsOpen }: {
           </li>
         ))}
       </ul>
-      {tables.length > mostShown && (
-        <p class="hint">The first {mostShown}: search for the others.</p>
-      )}
+      {tables.length > mostShown && <p class="hint">The first {mostShown}: search for the others.</p>}
     </details>
   );
 }

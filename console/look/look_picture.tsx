@@ -23,9 +23,7 @@ function placeSide(
     const y = height / 2 + offset * rowHeight;
     const end = height / 2 + offset * boxHeight / side.length;
     const half = (outer + inner) / 2;
-    const points = [outer, half, half, inner].map((x, at) =>
-      `${x * width} ${at < 2 ? y : end}`
-    );
+    const points = [outer, half, half, inner].map((x, at) => `${x * width} ${at < 2 ? y : end}`);
     const [first, ...others] = isLeft ? points : points.toReversed();
     return {
       reference,
@@ -57,9 +55,7 @@ export function ReferencesPicture({ here, hrefOfTable, ...all }: PictureProps) {
   const place = useRef<HTMLDivElement>(null);
   const [available, setAvailable] = useState(leastWidth);
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) =>
-      setAvailable(entry?.contentRect.width ?? leastWidth)
-    );
+    const observer = new ResizeObserver(([entry]) => setAvailable(entry?.contentRect.width ?? leastWidth));
     if (place.current !== null) observer.observe(place.current);
     return () => observer.disconnect();
   }, []);

@@ -3,12 +3,7 @@ import { useLoaded } from "../load.ts";
 import { hrefOf } from "../routes.ts";
 import { Answer, Part, Text } from "./look_parts.tsx";
 import { mostDrawn, ReferencesPicture } from "./look_picture.tsx";
-import {
-  type Catalog,
-  type Reference,
-  referencesTo,
-  type Table,
-} from "./look_tables.ts";
+import { type Catalog, type Reference, referencesTo, type Table } from "./look_tables.ts";
 
 /** Of more tables, the columns are read when somebody asks for them. */
 const mostRead = 300;
@@ -49,17 +44,14 @@ export function LookReferences({ catalog, table, to }: {
   );
   const here = { schema: table.schema, table: table.name };
   const links = {
-    hrefOfTable: ({ schema, table }: typeof here) =>
-      hrefOf("look", "data", catalog.database, schema, table),
+    hrefOfTable: ({ schema, table }: typeof here) => hrefOf("look", "data", catalog.database, schema, table),
   };
   return (
     <Part title="References">
       <Answer of="references" loaded={loaded}>
         {({ from, unread, isPart }) => (
           <>
-            {from.length + to.length > 0 && (
-              <ReferencesPicture {...{ here, from, to, ...links }} />
-            )}
+            {from.length + to.length > 0 && <ReferencesPicture {...{ here, from, to, ...links }} />}
             {Math.max(from.length, to.length) > mostDrawn && (
               <p class="hint">The picture shows {mostDrawn} on each side.</p>
             )}
@@ -75,9 +67,7 @@ export function LookReferences({ catalog, table, to }: {
                 </button>
               </p>
             )}
-            {isPart && (
-              <p class="hint">Other schemas were not looked through.</p>
-            )}
+            {isPart && <p class="hint">Other schemas were not looked through.</p>}
           </>
         )}
       </Answer>
@@ -101,15 +91,11 @@ function References({ title, of: list, hrefOfTable }: {
             <a href={hrefOfTable(reference)}>
               <Text text={`${reference.schema}.${reference.table}`} />
             </a>
-            {reference.keys.map((key) => (
-              <Text key={key} as="p" class="hint mono" text={key} />
-            ))}
+            {reference.keys.map((key) => <Text key={key} as="p" class="hint mono" text={key} />)}
           </li>
         ))}
       </ul>
-      {list.length > mostListed && (
-        <p class="hint">The first {mostListed} of {list.length}</p>
-      )}
+      {list.length > mostListed && <p class="hint">The first {mostListed} of {list.length}</p>}
     </section>
   );
 }

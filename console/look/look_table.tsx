@@ -129,9 +129,7 @@ function Columns({ columns }: { readonly columns: readonly Column[] }) {
         <table class="look-columns">
           <thead>
             <tr>
-              {["Column", "Type", "Default", "Comment"].map((head) => (
-                <th key={head} scope="col">{head}</th>
-              ))}
+              {["Column", "Type", "Default", "Comment"].map((head) => <th key={head} scope="col">{head}</th>)}
             </tr>
           </thead>
           <tbody>
@@ -139,9 +137,7 @@ function Columns({ columns }: { readonly columns: readonly Column[] }) {
               <tr key={column.name}>
                 <th scope="row">
                   <Text text={column.name} />
-                  {marksOf(column).map((mark) => (
-                    <span key={mark} class="badge">{mark}</span>
-                  ))}
+                  {marksOf(column).map((mark) => <span key={mark} class="badge">{mark}</span>)}
                 </th>
                 <td>
                   <Text text={column.data_type} />
@@ -205,15 +201,13 @@ function Rows({ database, table }: RowsProps) {
         if (shown.kind !== "rows") return null;
         const { columns, rows, truncated } = shown;
         const { element } = createRowsTable(columns, rows);
-        const put = (place: Element | null) =>
-          place?.replaceChildren(element as unknown as Node);
+        const put = (place: Element | null) => place?.replaceChildren(element as unknown as Node);
         return (
           <section aria-label="First rows" class="look-rows">
             <div ref={put} />
             <p class="hint" role="status">
-              {rows.length} rows, {truncated || rows.length === 20
-                ? "in no order; there may be more"
-                : "all that you may see"}
+              {rows.length} rows,{" "}
+              {truncated || rows.length === 20 ? "in no order; there may be more" : "all that you may see"}
             </p>
           </section>
         );
@@ -233,8 +227,8 @@ function InWords({ model }: { readonly model: Model }) {
     <Part title="In words">
       {entries.map(({ name, synonyms = [], description, sql = "" }) => (
         <p key={name}>
-          <Text as="b" text={[name, ...synonyms].join(", ")} />{" "}
-          <Shown text={description} /> <Text text={sql} />
+          <Text as="b" text={[name, ...synonyms].join(", ")} /> <Shown text={description} />{" "}
+          <Text text={sql} />
         </p>
       ))}
     </Part>
