@@ -1,0 +1,5 @@
+import type { PageProps } from "../app.tsx";
+
+export const AskDocuments = ({ session }: PageProps) => (
+  <>{session.server.name}</>
+);
