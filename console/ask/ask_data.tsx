@@ -82,6 +82,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
     setState((before) => ({ ...before, ...part }));
   const putText = (text: string) => change({ text, put: { text } });
   const { run, stop, isRunning } = useRun();
+  const isAsking = outcome.kind === "running";
 
   const { state: loaded, again } = useLoaded(async (signal) => {
     const { structuredContent } = await callTool("list_databases", {}, signal);
@@ -119,7 +120,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
     );
   }
   function start(): void {
-    if (text.trim() === "" || database === undefined || isRunning) return;
+    if (text.trim() === "" || database === undefined || isAsking) return;
     const asked = { text, chosen: database };
     change({
       outcome: { kind: "running" },
@@ -187,7 +188,6 @@ export function AskData({ session: { caller }, rest }: PageProps) {
   if (loaded.kind === "loaded" && database === undefined) {
     return <Empty title="There is no database that you may ask." />;
   }
-  const isAsking = outcome.kind === "running";
   const names = databases.map(({ name }) => name);
   // a link may name another one: the server says what it thinks of it
   if (chosen !== undefined && !names.includes(chosen)) names.push(chosen);

@@ -23,7 +23,12 @@ export function CellPanel(
 ) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
-  const text = value === null ? "NULL" : wholeText(column, value);
+  // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
+  const text = value === null
+    ? "NULL"
+    : typeof value === "object"
+    ? JSON.stringify(value, null, 2)
+    : valueText(value);
   const shown = wholeCharacters(text, mostShown);
   return (
     <dialog
@@ -59,20 +64,4 @@ export function CellPanel(
       </div>
     </dialog>
   );
-}
-
-/** JSON over several lines; PostgreSQL's numbers stay as they are written where JavaScript would change them. */
-function wholeText({ type }: Column, value: unknown): string {
-  if (typeof value === "object") return JSON.stringify(value, null, 2);
-  const text = valueText(value);
-  if (type !== "json" && type !== "jsonb") return text;
-  try {
-    const parsed = JSON.parse(text);
-    // a number that is not exact would be another one
-    return typeof parsed === "object" && !/\d{16}/.test(text)
-      ? JSON.stringify(parsed, null, 2)
-      : text;
-  } catch {
-    return text;
-  }
 }

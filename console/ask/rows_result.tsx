@@ -133,7 +133,11 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
       {truncated && (rows.length < mostRows
         ? (
           <div class="row">
-            <button type="button" disabled={isRunning} onClick={onMore}>
+            <button
+              type="button"
+              aria-disabled={isRunning}
+              onClick={() => isRunning || onMore()}
+            >
               {isRunning ? "Loading …" : "Load more"}
             </button>
             <span class="hint">

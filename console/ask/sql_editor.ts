@@ -15,6 +15,7 @@ import {
   Decoration,
   type DecorationSet,
   EditorView,
+  highlightSpecialChars,
   keymap,
   placeholder,
 } from "@codemirror/view";
@@ -85,6 +86,8 @@ export function createSqlEditor(options: SqlEditorOptions) {
         ])),
         keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         history(),
+        // a text may come by a link: nothing in it stays unseen
+        highlightSpecialChars(),
         sql({ dialect: PostgreSQL }),
         syntaxHighlighting(colours),
         bracketMatching(),

@@ -16,18 +16,12 @@ export function sqlName(name: string): string {
     : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A literal of an unknown type: PostgreSQL takes it for what its place needs. */
-function sqlText(value: string): string {
-  return value.includes("\\")
-    ? `E'${value.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
-    : `'${value.replaceAll("'", "''")}'`;
-}
-
 /** A statement that can be edited and run: `$1` and on are written out. */
 export function withArguments(sql: string, values: readonly string[]): string {
   return sql.replace(/\$(\d+)/g, (parameter, number) => {
     const value = values[Number(number) - 1];
-    return value === undefined ? parameter : sqlText(value);
+    // a literal of an unknown type is what its place needs
+    return value === undefined ? parameter : `'${value.replaceAll("'", "''")}'`;
   });
 }
 

@@ -25,7 +25,14 @@ Deno.test("move() stays within the headings and the last cell", () => {
 
 Deno.test("move() leaves other keys, and Alt, to the browser", () => {
   equal(press("Tab"), undefined);
-  equal(move(at, { key: "ArrowLeft", ctrlKey: false, metaKey: false, altKey: true }, bounds), undefined);
+  equal(
+    move(
+      at,
+      { key: "ArrowLeft", ctrlKey: false, metaKey: false, altKey: true },
+      bounds,
+    ),
+    undefined,
+  );
 });
 
 Deno.test("within() scrolls only as far as it must", () => {

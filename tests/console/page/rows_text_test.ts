@@ -2,10 +2,14 @@ import { deepEqual, equal } from "node:assert/strict";
 import { rowsText } from "../../../console/ask/rows_text.ts";
 
 const text = (name: string) => ({ name, type: "text" });
-const bodyOf = (rows: readonly (readonly unknown[])[], format: "csv" | "tsv" = "csv") =>
-  rowsText(rows[0]?.map((_, at) => text(`c${at}`)) ?? [], rows, format).text.split(/(?<=\n)/).slice(1).join(
-    "",
-  );
+const bodyOf = (
+  rows: readonly (readonly unknown[])[],
+  format: "csv" | "tsv" = "csv",
+) =>
+  rowsText(rows[0]?.map((_, at) => text(`c${at}`)) ?? [], rows, format).text
+    .split(/(?<=\n)/).slice(1).join(
+      "",
+    );
 
 Deno.test("rowsText() ends lines of CSV as RFC 4180 has it, and writes names first", () => {
   const columns = [{ name: "id", type: "integer" }, text("a,b")];
@@ -27,7 +31,11 @@ Deno.test("rowsText() writes JSON as text", () => {
 
 Deno.test("rowsText() puts an apostrophe before a text that is a formula, and counts it", () => {
   for (const begin of ["=", "+", "-", "@", "\t"]) {
-    const { text: written, guarded } = rowsText([text("c")], [[`${begin}A1`]], "csv");
+    const { text: written, guarded } = rowsText(
+      [text("c")],
+      [[`${begin}A1`]],
+      "csv",
+    );
     deepEqual([written.includes(`'${begin}A1`), guarded], [true, 1], begin);
   }
   // a column's name is a text of others too
@@ -36,8 +44,11 @@ Deno.test("rowsText() puts an apostrophe before a text that is a formula, and co
 
 Deno.test("rowsText() leaves numbers as they are, in columns of texts too", () => {
   const columns = [{ name: "n", type: "numeric" }, text("t")];
-  deepEqual(rowsText(columns, [["-1.50", "-7"], ["-Infinity", "+4.5"]], "csv"), {
-    text: "n,t\r\n-1.50,-7\r\n-Infinity,+4.5\r\n",
-    guarded: 0,
-  });
+  deepEqual(
+    rowsText(columns, [["-1.50", "-7"], ["-Infinity", "+4.5"]], "csv"),
+    {
+      text: "n,t\r\n-1.50,-7\r\n-Infinity,+4.5\r\n",
+      guarded: 0,
+    },
+  );
 });
