@@ -7,12 +7,7 @@ import { type Caller, callTool } from "../server.ts";
 import { AskExamples } from "./ask_examples.tsx";
 import { errorPosition } from "./error_position.ts";
 import { QueryEditor } from "./query_editor.tsx";
-import {
-  mostRows,
-  type RowsAnswer,
-  RowsResult,
-  type VerifiedQuestion,
-} from "./rows_result.tsx";
+import { mostRows, type RowsAnswer, RowsResult, type VerifiedQuestion } from "./rows_result.tsx";
 import { createSchema, type Schema } from "./schema.ts";
 
 type Outcome =
@@ -78,8 +73,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
   useEffect(() => {
     kept.set(caller, state);
   }, [state]);
-  const change = (part: Partial<Kept>) =>
-    setState((before) => ({ ...before, ...part }));
+  const change = (part: Partial<Kept>) => setState((before) => ({ ...before, ...part }));
   const putText = (text: string) => change({ text, put: { text } });
   const { run, stop, isRunning } = useRun();
   const isAsking = outcome.kind === "running";
@@ -88,9 +82,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
     const { structuredContent } = await callTool("list_databases", {}, signal);
     return structuredContent as unknown as Databases;
   }, []);
-  const { databases, current } = loaded.kind === "loaded"
-    ? loaded.value
-    : { databases: [], current: null };
+  const { databases, current } = loaded.kind === "loaded" ? loaded.value : { databases: [], current: null };
   const database = chosen ?? current ?? databases[0]?.name;
   const schema = useMemo(() => {
     if (database === undefined) return undefined;
@@ -126,9 +118,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
       outcome: { kind: "running" },
       history: [
         asked,
-        ...history.filter((entry) =>
-          entry.text !== text || entry.chosen !== database
-        ),
+        ...history.filter((entry) => entry.text !== text || entry.chosen !== database),
       ].slice(0, mostHistory),
     });
     void run(async (signal) => {
@@ -203,8 +193,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
           <select
             aria-label="Database"
             value={database}
-            onChange={({ currentTarget: { value } }) =>
-              change({ chosen: value })}
+            onChange={({ currentTarget: { value } }) => change({ chosen: value })}
           >
             {names.map((name) => <option key={name}>{name}</option>)}
           </select>
@@ -220,9 +209,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
             }}
           >
             <option value="">Asked before …</option>
-            {history.map(({ text }, at) => (
-              <option key={at} value={at}>{text.trim().slice(0, 90)}</option>
-            ))}
+            {history.map(({ text }, at) => <option key={at} value={at}>{text.trim().slice(0, 90)}</option>)}
           </select>
           <button
             type="button"
@@ -238,13 +225,9 @@ export function AskData({ session: { caller }, rest }: PageProps) {
           </button>
         </div>
       </div>
-      {outcome.kind === "none" && schema && (
-        <AskExamples key={database} schema={schema} onChoose={putText} />
-      )}
+      {outcome.kind === "none" && schema && <AskExamples key={database} schema={schema} onChoose={putText} />}
       {isAsking && <Running />}
-      {outcome.kind === "stopped" && (
-        <p role="status" class="faint">Stopped. There is no answer.</p>
-      )}
+      {outcome.kind === "stopped" && <p role="status" class="faint">Stopped. There is no answer.</p>}
       {outcome.kind === "failed" && (
         <div class="ask-failure">
           <Failure error={outcome.error} />
@@ -280,8 +263,7 @@ function Running() {
   }, []);
   return (
     <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> Running …{" "}
-      <span aria-hidden="true">{seconds} s</span>
+      <span class="spinner" aria-hidden="true" /> Running … <span aria-hidden="true">{seconds} s</span>
     </p>
   );
 }

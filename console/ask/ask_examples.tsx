@@ -13,9 +13,7 @@ export function AskExamples({ schema, onChoose }: {
   if (state.kind === "failed") {
     return <Failure error={state.error} again={again} />;
   }
-  const [biggest, second = biggest] = state.value.toSorted((a, b) =>
-    b.estimated_rows - a.estimated_rows
-  );
+  const [biggest, second = biggest] = state.value.toSorted((a, b) => b.estimated_rows - a.estimated_rows);
   if (biggest === undefined || second === undefined) {
     return <Empty title="This database has no tables that you may read." />;
   }

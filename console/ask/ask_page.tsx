@@ -30,9 +30,7 @@ export function AskPage(props: PageProps) {
         {...(tabs.length > 1 &&
           { role: "tabpanel", "aria-label": current?.title })}
       >
-        {current?.id === "documents"
-          ? <AskDocuments {...props} />
-          : <AskData {...props} />}
+        {current?.id === "documents" ? <AskDocuments {...props} /> : <AskData {...props} />}
       </div>
     </Page>
   );

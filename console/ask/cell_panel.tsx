@@ -50,8 +50,7 @@ export function CellPanel(
           </button>
         </div>
         <p class="hint">
-          {column.type} · row {row.toLocaleString()} ·{" "}
-          {text.length.toLocaleString()} characters
+          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()} characters
           {shown.length < text.length &&
             `, the first ${mostShown.toLocaleString()} are shown`}
         </p>

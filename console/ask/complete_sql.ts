@@ -1,8 +1,4 @@
-import type {
-  Completion,
-  CompletionContext,
-  CompletionResult,
-} from "@codemirror/autocomplete";
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Schema, Table } from "./schema.ts";
 import { mentionedTables, nameOf, sqlName, sqlTable } from "./sql_names.ts";
 
@@ -27,17 +23,14 @@ export async function completeSql(
   const byName = Map.groupBy(tables, ({ name }) => name);
   const mentions = mentionedTables(
     text,
-    (name, schema) =>
-      byName.get(name)?.find((table) =>
-        table.schema === (schema ?? table.schema)
-      ),
+    (name, schema) => byName.get(name)?.find((table) => table.schema === (schema ?? table.schema)),
   );
   const name = before === undefined ? undefined : nameOf(before);
   const schemas = new Set(tables.map(({ schema }) => schema));
   const options = await columnsOf(
-    mentions.filter(({ alias, table }) =>
-      name === undefined || alias === name || table.name === name
-    ).map(({ table }) => table),
+    mentions.filter(({ alias, table }) => name === undefined || alias === name || table.name === name).map((
+      { table },
+    ) => table),
     schema,
   );
   for (const table of tables) {

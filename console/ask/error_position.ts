@@ -26,7 +26,5 @@ export function errorPosition(error: string, text: string): Span | undefined {
   );
   const [word = ""] = /^(?:[\p{L}\p{N}_$]+|.)/u.exec(row.slice(before)) ?? [];
   // at the end there is no word: the character before it stands for the place
-  return word === ""
-    ? { from: Math.max(0, from - 1), to: from }
-    : { from, to: from + word.length };
+  return word === "" ? { from: Math.max(0, from - 1), to: from } : { from, to: from + word.length };
 }

@@ -1,8 +1,5 @@
 import { valueText } from "../../src/tool_server/view/page/cell_values.ts";
-import type {
-  Column,
-  Row,
-} from "../../src/tool_server/view/page/tool_result.ts";
+import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 
 /** A cell: row 0 has the headings. */
 export interface Place {

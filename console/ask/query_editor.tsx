@@ -15,9 +15,7 @@ interface QueryEditorProps {
 }
 
 const placeholder = "How many orders were placed last month?\nSELECT …";
-const runKeys = /mac|iphone|ipad/i.test(navigator.platform)
-  ? "⌘ Enter"
-  : "Ctrl+Enter";
+const runKeys = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ Enter" : "Ctrl+Enter";
 
 /** A box for words and SQL: a plain one until the editor is there. */
 export function QueryEditor(props: QueryEditorProps) {

@@ -1,14 +1,8 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import {
-  columnKind,
-  valueText,
-} from "../../src/tool_server/view/page/cell_values.ts";
+import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
 import { sorted } from "../../src/tool_server/view/page/rows_table.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
-import type {
-  Column,
-  Row,
-} from "../../src/tool_server/view/page/tool_result.ts";
+import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 import { Shown } from "../parts.tsx";
 import { type Cell, CellPanel } from "./cell_panel.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";

@@ -86,9 +86,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
           <strong>
             {rows.length.toLocaleString()} row{rows.length === 1 ? "" : "s"}
           </strong>{" "}
-          {`in ${(elapsedMs / 1000).toFixed(2)} s${
-            database === undefined ? "" : ` · ${database}`
-          }`}
+          {`in ${(elapsedMs / 1000).toFixed(2)} s${database === undefined ? "" : ` · ${database}`}`}
         </p>
         {columns.length > 0 && (
           <div class="row">
@@ -123,8 +121,8 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
             <>
               <RowsGrid columns={columns} rows={rows} />
               <p class="hint">
-                Arrow keys move, Enter or a second click shows a whole value,
-                and a heading sorts{truncated && " the rows that are here"}.
+                Arrow keys move, Enter or a second click shows a whole value, and a heading sorts{truncated &&
+                  " the rows that are here"}.
               </p>
             </>
           )}
@@ -147,8 +145,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
         )
         : (
           <p class="hint">
-            The page holds {mostRows.toLocaleString()}{" "}
-            rows and no more. Ask for fewer, or for sums of them.
+            The page holds {mostRows.toLocaleString()} rows and no more. Ask for fewer, or for sums of them.
           </p>
         ))}
     </section>

@@ -1,11 +1,5 @@
-import {
-  columnKind,
-  valueText,
-} from "../../src/tool_server/view/page/cell_values.ts";
-import type {
-  Column,
-  Row,
-} from "../../src/tool_server/view/page/tool_result.ts";
+import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
+import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 
 const separators = { csv: ",", tsv: "\t" } as const;
 const lineEnds = { csv: "\r\n", tsv: "\n" } as const;
@@ -47,7 +41,5 @@ function isFormula(text: string): boolean {
 }
 
 function quoted(text: string): string {
-  return text === "" || /[",\t\r\n]/.test(text)
-    ? `"${text.replaceAll('"', '""')}"`
-    : text;
+  return text === "" || /[",\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -19,9 +19,7 @@ export function createSchema(database: string) {
     const reading = known.get(key) ?? callTool("get_schema_info", {
       database,
       ...filter,
-    }).then(({ structuredContent }) =>
-      structuredContent?.["tables"] as readonly Table[] ?? []
-    );
+    }).then(({ structuredContent }) => structuredContent?.["tables"] as readonly Table[] ?? []);
     known.set(key, reading);
     // what failed is read again
     reading.catch(() => known.delete(key));

@@ -1,15 +1,7 @@
-import {
-  autocompletion,
-  completionKeymap,
-  type CompletionSource,
-} from "@codemirror/autocomplete";
+import { autocompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { keywordCompletionSource, PostgreSQL, sql } from "@codemirror/lang-sql";
-import {
-  bracketMatching,
-  HighlightStyle,
-  syntaxHighlighting,
-} from "@codemirror/language";
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration,
@@ -60,8 +52,7 @@ const markField = StateField.define<DecorationSet>({
 });
 
 /** Words that are not SQL shall not be completed as such. */
-const looksLikeSql =
-  /^\s*(?:\(|--|\/\*|(?:select|with|table|values|explain|show)\b)/i;
+const looksLikeSql = /^\s*(?:\(|--|\/\*|(?:select|with|table|values|explain|show)\b)/i;
 
 /** An editor for SQL and for words. Tab leaves it. */
 export function createSqlEditor(options: SqlEditorOptions) {
@@ -107,9 +98,7 @@ export function createSqlEditor(options: SqlEditorOptions) {
             source,
           ) =>
           (context) =>
-            context.explicit || looksLikeSql.test(context.state.doc.toString())
-              ? source(context)
-              : null
+            context.explicit || looksLikeSql.test(context.state.doc.toString()) ? source(context) : null
           ),
         }),
       ],

@@ -11,9 +11,7 @@ const reserved = new Set(
 
 /** A name as SQL has it: with quotes where it needs them. */
 export function sqlName(name: string): string {
-  return /^[a-z_][a-z0-9_$]*$/.test(name) && !reserved.has(name)
-    ? name
-    : `"${name.replaceAll('"', '""')}"`;
+  return /^[a-z_][a-z0-9_$]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
 /** A statement that can be edited and run: `$1` and on are written out. */
@@ -32,9 +30,7 @@ export interface TableName {
 
 /** A table as a statement has it; `public` is where names without a schema are looked up. */
 export function sqlTable({ schema, name }: TableName): string {
-  return schema === "public"
-    ? sqlName(name)
-    : `${sqlName(schema)}.${sqlName(name)}`;
+  return schema === "public" ? sqlName(name) : `${sqlName(schema)}.${sqlName(name)}`;
 }
 
 /** A table that a statement names, and what may be another name for it there. */
@@ -51,9 +47,7 @@ const path = new RegExp(
 
 /** What a name is without its quotes: lower case where it has none. */
 export function nameOf(written: string): string {
-  return written.startsWith('"')
-    ? written.slice(1, -1).replaceAll('""', '"')
-    : written.toLowerCase();
+  return written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written.toLowerCase();
 }
 
 /** How a table is looked up: the word after it may be a key word, which nobody writes before a dot. */
@@ -65,9 +59,7 @@ export function mentionedTables<T>(
     text.matchAll(path),
     ([, schema, name = "", alias]): Mention<T>[] => {
       const table = find(nameOf(name), schema && nameOf(schema));
-      return table === undefined
-        ? []
-        : [{ table, alias: alias === undefined ? undefined : nameOf(alias) }];
+      return table === undefined ? [] : [{ table, alias: alias === undefined ? undefined : nameOf(alias) }];
     },
   ).flat();
 }
