@@ -26,7 +26,9 @@ export interface Served {
   /** Whether a request is answered whatever its Host says: who probes knows no host name. */
   isProbe(request: Request): boolean;
   /** Whether the answer needs a caller who is let in, tells such a caller more, or is the same for everyone. */
-  callerOf(request: Request): "required" | "optional" | "none";
+  callerOf(request: Pick<Request, "url" | "method">): "required" | "optional" | "none";
+  /** Optional: what tells who is calling, in the form of the header `Authorization`; without it, that header. */
+  authorizationOf?(request: Request): string | null;
   refuse(why: FrontRefusal, request: Request, bindings: RouteBindings): Response | Promise<Response>;
   /** `bindings.principal` is there where `callerOf` requires one, and where one was let in. */
   readonly answer: Handler;
@@ -124,7 +126,10 @@ export function createFront(options: FrontOptions): Handler {
       }
       const startedAt = performance.now();
       const identity = span?.begin("identity");
-      const admission = await admit(authentication, request.headers.get("authorization"), addressOf);
+      const authorization = served.authorizationOf === undefined
+        ? request.headers.get("authorization")
+        : served.authorizationOf(request);
+      const admission = await admit(authentication, authorization, addressOf);
       identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
       identityDuration.observe(performance.now() - startedAt);
       if (admission.kind === "admitted") bindings.principal = admission.principal;

@@ -285,7 +285,8 @@ function methodNotAllowed({ req }: RagContext, allow: string): Response {
   return reply({ code: "METHOD_NOT_ALLOWED", message }, { allow });
 }
 
-async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
+/** What `/v1/health` tells of all pipelines. */
+export async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
   const health = await pipelines.health();
   const isHealthy = health.every(({ embedding, completion, database }) =>
     [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
@@ -304,7 +305,7 @@ async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<He
 }
 
 /** By whether the database of each pipeline can be reached. One that has not answered in time is as one that cannot be. */
-function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
+export function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
   if (reachable.every((isReachable) => isReachable)) return "ready";
   return reachable.some((isReachable) => isReachable) ? "degraded" : "unavailable";
 }
