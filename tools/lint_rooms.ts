@@ -11,8 +11,8 @@ const belowApp = [
   "calls",
   "rag_server",
   "tool_server",
-  "demo",
   "console",
+  "demo",
 ];
 
 /**

@@ -5,11 +5,11 @@ import type { OnnxModels } from "../llm/onnx/onnx_models.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import { principalKey } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { AccessLog } from "../http/access_log.ts";
-import type { Authentication } from "../identity/authentication.ts";
+import type { Authentication, LogoutReport } from "../identity/authentication.ts";
 import type { RecentCalls } from "../calls/recent_calls.ts";
 import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import type { ApplyConfig, ConfigSource } from "./config_reload.ts";
@@ -93,11 +93,7 @@ export function authenticationBy(
 
 /** Keeps in the audit trail that a user has logged out; undefined where there is none. */
 export function logoutRecorder(audit: AuditTrail | undefined) {
-  return audit && (({ session, address, requestId }: {
-    readonly session: Extract<Principal, { kind: "session" }>;
-    readonly address: string;
-    readonly requestId: string;
-  }) =>
+  return audit && (({ session, address, requestId }: LogoutReport) =>
     audit.record({
       event: "logout",
       outcome: "ok",

@@ -7,7 +7,7 @@ import type { Quotas } from "../core/quotas/quotas.ts";
 import { errorType, type Span } from "../core/tracing.ts";
 import type { State } from "../state/state.ts";
 import { createCallsUnderWay, type RequestId } from "./calls_under_way.ts";
-import type { RecentCalls } from "./recent_calls.ts";
+import type { CallCount, RecentCalls } from "./recent_calls.ts";
 
 /** What a call carries besides what it asks. */
 export interface CallContext {
@@ -64,15 +64,6 @@ export interface CallReport {
   readonly errorType?: string | undefined;
   /** What its line in the audit trail says besides who called, from where and how long; undefined: it has none. */
   line(): CallLine | undefined | Promise<CallLine | undefined>;
-}
-
-export interface CallCount {
-  readonly of: "tool" | "question";
-  /** The tool's or the pipeline's. */
-  readonly name: string;
-  readonly result: string;
-  /** What else may be shown of it: of names those that the server has, never what its caller wrote. */
-  details?(): { readonly about?: string; readonly rows?: number };
 }
 
 /** A statement that failed or was refused, or a call that there was no room for. */

@@ -1,5 +1,14 @@
 import { callerKey, type Principal, principalName } from "../core/principal.ts";
-import type { CallCount } from "./calls.ts";
+
+/** What counts a call that has ended. */
+export interface CallCount {
+  readonly of: "tool" | "question";
+  /** The tool's or the pipeline's. */
+  readonly name: string;
+  readonly result: string;
+  /** What else may be shown of it: of names those that the server has, never what its caller wrote. */
+  details?(): { readonly about?: string; readonly rows?: number };
+}
 
 /** A call that has ended. What it asked and what it showed is not kept. */
 export interface RecentCall {
@@ -27,7 +36,6 @@ const mostTold = 200;
 /** The latest calls of this process, in memory alone. */
 export function createRecentCalls({ now = Date.now }: { readonly now?: () => number } = {}) {
   const kept: { readonly key: string; readonly call: RecentCall }[] = [];
-  let next = 0;
   return {
     add(principal: Principal, { name, of, result, details }: CallCount, elapsedMs: number): void {
       const call: RecentCall = {
@@ -39,15 +47,13 @@ export function createRecentCalls({ now = Date.now }: { readonly now?: () => num
         elapsedMs: Math.round(elapsedMs * 10) / 10,
         caller: (principal.kind === "local" ? principal.address : undefined) ?? principalName(principal),
       };
-      kept[next] = { key: callerKey(principal), call };
-      next = (next + 1) % mostKept;
+      kept.push({ key: callerKey(principal), call });
+      if (kept.length > mostKept) kept.shift();
     },
     /** The latest first, 200 at most. @param key of the one caller whose calls are wanted; undefined: of all */
     latest(key: string | undefined): readonly RecentCall[] {
-      return latestOf(
-        [...kept.slice(next), ...kept.slice(0, next)].toReversed()
-          .filter((each) => key === undefined || each.key === key).map(({ call }) => call),
-      );
+      const wanted = kept.filter((each) => key === undefined || each.key === key);
+      return latestOf(wanted.map(({ call }) => call).toReversed());
     },
   };
 }

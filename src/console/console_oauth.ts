@@ -7,12 +7,6 @@ import { consoleCallback, consoleClientId } from "../identity/authorization_serv
 import { cookieLine, cookieNames, endCookie, readCookie } from "./console_cookies.ts";
 import { redirect, refusal } from "./console_replies.ts";
 
-/** The built-in authorization server, which answers in this process. */
-export type ConsoleAuthorizationServer = Pick<
-  AuthorizationServer,
-  "issuer" | "authorizationUrl" | "tokenUrl" | "revocationUrl" | "refreshLifetimeMs" | "handle"
->;
-
 /** A request, from whom it came and by which name the log knows it. */
 export interface AskedBy {
   readonly request: Request;
@@ -35,8 +29,8 @@ const route = new RegExp(`^${routeText}$`);
 /** What the login's cookie holds: the state, the verifier of PKCE, the route to come back to. */
 const begunLogin = new RegExp(String.raw`^([\w-]{43})\.([\w-]{43})\.(${routeText})$`);
 
-/** Logs in by the code flow with PKCE at the built-in authorization server, as its client `postern-console`. */
-export function createConsoleOauth(server: ConsoleAuthorizationServer) {
+/** Logs in by the code flow with PKCE at the built-in authorization server, which answers in this process, as its client `postern-console`. */
+export function createConsoleOauth(server: AuthorizationServer) {
   const issuer = new URL(server.issuer);
   const callback = consoleCallback(server.issuer);
   // as browsers know it, whichever path of ours they ask

@@ -10,11 +10,12 @@ import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
 import { isNamedIn } from "../identity/access_rules.ts";
-import type { Authentication } from "../identity/authentication.ts";
-import type { FrontRefusal, Served } from "../identity/front.ts";
+import type { Authentication, LogoutReport } from "../identity/authentication.ts";
+import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
+import type { Served } from "../identity/front.ts";
 import type { LoginResult } from "../identity/login.ts";
 import { cookieLine, cookieNames, endCookie, tokenFromCookie } from "./console_cookies.ts";
-import { type AskedBy, type ConsoleAuthorizationServer, createConsoleOauth } from "./console_oauth.ts";
+import { type AskedBy, createConsoleOauth } from "./console_oauth.ts";
 import { jsonReply, noContent, redirect, refusal, retryLater } from "./console_replies.ts";
 import { type PageFiles, readPageFiles } from "./page_files.ts";
 
@@ -25,7 +26,7 @@ export interface ConsoleOptions {
   /** Whether a token of the caller's own lets them in. */
   readonly takesTokens: boolean;
   /** Optional: none where nobody logs in with OAuth. */
-  readonly authorizationServer?: ConsoleAuthorizationServer | undefined;
+  readonly authorizationServer?: AuthorizationServer | undefined;
   /** Optional: who asks, where a proxy says so; undefined for who cannot be told. */
   readonly callerOf?: ((request: Request, bindings: RouteBindings) => Principal | undefined) | undefined;
   /** Users and groups. */
@@ -44,15 +45,7 @@ export interface ConsoleOptions {
   readonly status: () => Promise<object>;
   readonly bodyTimeout: SharedDeadline;
   /** Optional: told of each session that its user ended. */
-  readonly onLogout?:
-    | ((
-      logout: {
-        readonly session: Extract<Principal, { kind: "session" }>;
-        readonly address: string;
-        readonly requestId: string;
-      },
-    ) => Promise<unknown>)
-    | undefined;
+  readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
 }
 
 /** A request to one of the console's own routes. */
@@ -96,10 +89,8 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   let files: Promise<PageFiles> | undefined;
 
   function pageFiles(): Promise<PageFiles> {
-    return files ??= readPageFiles().catch((error) => {
-      files = undefined;
-      throw error;
-    });
+    if (files === undefined) (files = readPageFiles()).catch(() => files = undefined);
+    return files;
   }
 
   async function showPage(): Promise<Response> {
@@ -152,12 +143,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     const credentials = body.kind === "text" ? readCredentials(body.text) : undefined;
     if (credentials === undefined) return refusal(400, 'expected {"username": TEXT, "password": TEXT}');
     const { signal } = request;
-    const result = await login.authenticate({ ...credentials, address, requestId, signal }).catch((error) => {
-      if (!signal.aborted) throw error;
-      return undefined;
-    });
-    // nobody receives it
-    if (result === undefined) return new Response(null, { status: 499 });
+    const result = await login.authenticate({ ...credentials, address, requestId, signal });
     if (result.kind !== "success") return loginRefusal(result);
     const maxAgeSeconds = (result.expiresAt - Date.now()) / 1_000;
     return noContent([
@@ -202,10 +188,17 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     return path.startsWith(folder) || (method === "GET" && path in routes) ? path : undefined;
   }
 
-  function authorizationOf(request: Request): string | null {
+  function authorizationOf(request: Request): string | undefined {
     const isHere = request.url.includes(folder) && pathOf(request.url).startsWith(folder);
     const token = isHere ? tokenFromCookie(request) : undefined;
-    return token === undefined ? request.headers.get("authorization") : `Bearer ${token}`;
+    return token && `Bearer ${token}`;
+  }
+
+  /** The route of the server's own that a path stands for. */
+  function ownRouteOf(path: string) {
+    if (path === mcp && hasTools) return { of: inner, path: "/mcp/v1" };
+    const isOfDocuments = path.startsWith(documentsFolder) && documents !== undefined;
+    return isOfDocuments ? { of: documents, path: path.slice(folder.length - 1) } : undefined;
   }
 
   /** The same request at one of the server's own routes. */
@@ -214,17 +207,15 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     url.pathname = path;
     const moved = new Request(url, request);
     const authorization = authorizationOf(request);
-    if (authorization !== null) moved.headers.set("authorization", authorization);
+    if (authorization !== undefined) moved.headers.set("authorization", authorization);
     return moved;
   }
 
   async function answer(request: Request, bindings: RouteBindings): Promise<Response> {
     const path = placeOf(request);
     if (path === undefined) return await inner.answer(request, bindings);
-    if (path === mcp && hasTools) return await inner.answer(movedTo("/mcp/v1", request), bindings);
-    if (path.startsWith(documentsFolder) && documents !== undefined) {
-      return await documents.answer(movedTo(path.slice(folder.length - 1), request), bindings);
-    }
+    const own = ownRouteOf(path);
+    if (own !== undefined) return await own.of.answer(movedTo(own.path, request), bindings);
     if (path.startsWith(assets) && request.method === "GET") {
       const { assetReply } = await pageFiles();
       return assetReply(path.slice(assets.length), request.headers.get("accept-encoding")) ?? nothing();
@@ -244,6 +235,8 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
       return await method.answer({ request, principal, address: addressOf(), requestId });
     } catch (error) {
       const seconds = error instanceof AppError ? error.data?.retryAfterSeconds : undefined;
+      // nobody receives it
+      if (request.signal.aborted) return new Response(null, { status: 499 });
       if (typeof seconds !== "number") throw error;
       return retryLater(503, (error as AppError).message, seconds);
     }
@@ -261,18 +254,19 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
       const path = placeOf(request);
       if (path === undefined) return inner.callerOf(request);
       const { method } = request;
-      if (path === mcp) return hasTools ? inner.callerOf({ url: "http://host/mcp/v1", method }) : "none";
-      if (path.startsWith(documentsFolder) && documents !== undefined) {
-        const url = `http://host${path.slice(folder.length - 1)}`;
-        return documents.callerOf?.({ url, method }) ?? "required";
-      }
+      const own = ownRouteOf(path);
+      if (own) return own.of.callerOf?.({ url: `http://host${own.path}`, method }) ?? "required";
       return Object.hasOwn(routes, path) ? routes[path]?.[method]?.caller ?? "none" : "none";
     },
     authorizationOf,
     refuse(why, request, bindings) {
       const path = placeOf(request);
       // who is not let in may still log in by a call of a tool
-      return path === undefined || path === mcp ? inner.refuse(why, request, bindings) : frontRefusal(why);
+      if (path === undefined || path === mcp) return inner.refuse(why, request, bindings);
+      if (why.kind === "unauthorized") return unauthorized();
+      if (why.kind === "unavailable") return retryLater(503, why.message, why.retryAfterSeconds);
+      if (why.kind === "insufficient_scope") return refusal(403, why.missing);
+      return inner.refuse(why, request, bindings);
     },
     answer,
   };
@@ -298,32 +292,18 @@ function readCredentials(text: string): { username: string; password: string } |
   }
 }
 
-function loginRefusal(result: Exclude<LoginResult, { kind: "success" }>): Response {
-  switch (result.kind) {
-    case "failed":
-      return refusal(401, "User name or password is wrong, or the account is locked.");
-    case "rate_limited":
-      return retryLater(429, "Too many logins from your address have failed.", result.retryAfterSeconds);
-    case "busy":
-      return retryLater(503, "Too many logins are waiting.", result.retryAfterSeconds);
-    case "unavailable":
-      return retryLater(503, "Nobody can log in at the moment.", result.retryAfterSeconds);
-  }
-}
+const refusedLogins = {
+  rate_limited: [429, "Too many logins from your address have failed."],
+  busy: [503, "Too many logins are waiting."],
+  unavailable: [503, "Nobody can log in at the moment."],
+} as const;
 
-function frontRefusal(why: FrontRefusal): Response {
-  switch (why.kind) {
-    case "host":
-      return refusal(403, "The Host header names a host that this server does not serve.");
-    case "origin":
-      return refusal(403, "The Origin header names a web page that may not call this server.");
-    case "unauthorized":
-      return unauthorized();
-    case "unavailable":
-      return retryLater(503, why.message, why.retryAfterSeconds);
-    case "insufficient_scope":
-      return refusal(403, why.missing);
+function loginRefusal(result: Exclude<LoginResult, { kind: "success" }>): Response {
+  if (result.kind === "failed") {
+    return refusal(401, "User name or password is wrong, or the account is locked.");
   }
+  const [status, error] = refusedLogins[result.kind];
+  return retryLater(status, error, result.retryAfterSeconds);
 }
 
 function unauthorized(): Response {

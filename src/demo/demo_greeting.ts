@@ -45,8 +45,7 @@ export function demoGreeting(options: { url: string; token?: string; hasConsole:
 }
 
 function consoleLines(url: string, token: string | undefined): string[] {
-  const login = token === undefined ? [] : [`Its token: ${token}`];
-  return [`Open ${url}/console/ in a browser`, ...login, ""];
+  return [`Open ${url}/console/ in a browser`, ...(token ? [`Its token: ${token}`] : []), ""];
 }
 
 /** What a person who started the demo's RAG server can paste into another terminal. */

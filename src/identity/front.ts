@@ -27,8 +27,8 @@ export interface Served {
   isProbe(request: Request): boolean;
   /** Whether the answer needs a caller who is let in, tells such a caller more, or is the same for everyone. */
   callerOf(request: Pick<Request, "url" | "method">): "required" | "optional" | "none";
-  /** Optional: what tells who is calling, in the form of the header `Authorization`; without it, that header. */
-  authorizationOf?(request: Request): string | null;
+  /** Optional: what tells who is calling, as the header `Authorization` would; undefined where that header does. */
+  authorizationOf?(request: Request): string | undefined;
   refuse(why: FrontRefusal, request: Request, bindings: RouteBindings): Response | Promise<Response>;
   /** `bindings.principal` is there where `callerOf` requires one, and where one was let in. */
   readonly answer: Handler;
@@ -126,9 +126,7 @@ export function createFront(options: FrontOptions): Handler {
       }
       const startedAt = performance.now();
       const identity = span?.begin("identity");
-      const authorization = served.authorizationOf === undefined
-        ? request.headers.get("authorization")
-        : served.authorizationOf(request);
+      const authorization = served.authorizationOf?.(request) ?? request.headers.get("authorization");
       const admission = await admit(authentication, authorization, addressOf);
       identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
       identityDuration.observe(performance.now() - startedAt);

@@ -4,28 +4,6 @@ import type { Running } from "../shared_parts.ts";
 
 type Samples = readonly Sample[];
 
-/** The connections of a server to a database, and who waits for one. */
-interface PoolFigures {
-  readonly server: string;
-  readonly database: string;
-  /** By their state: `opening`, `idle`, `in_use`, `closing`, `stuck`. */
-  readonly connections: Readonly<Record<string, number>>;
-  readonly waiting: number;
-  /** Connections that the server may have to all databases together. */
-  readonly most: number;
-}
-
-/** What a provider was asked since the server started. */
-interface ProviderFigures {
-  readonly server: string;
-  /** Empty for requests in words. */
-  readonly pipeline: string;
-  readonly provider: string;
-  readonly calls: number;
-  readonly errors: number;
-  readonly tokens: number;
-}
-
 /** What the console shows of all processes of this server together. */
 export function consoleFigures(
   { child, metrics, recentCalls }: Pick<Running, "child" | "metrics" | "recentCalls">,
@@ -63,7 +41,8 @@ export function consoleFigures(
   };
 }
 
-function poolsOf(connections: Samples, waiting: Samples, most: Samples): PoolFigures[] {
+/** The connections of each server to each database, by their state. `most`: those to all databases together. */
+function poolsOf(connections: Samples, waiting: Samples, most: Samples) {
   return waiting.map(({ labels: [server = "", database = ""], value }) => ({
     server,
     database,
@@ -76,23 +55,23 @@ function poolsOf(connections: Samples, waiting: Samples, most: Samples): PoolFig
   }));
 }
 
-function providersOf(calls: Samples, tokens: Samples): ProviderFigures[] {
-  const sum = (samples: Samples) => samples.reduce((total, { value }) => total + value, 0);
-  const keyOf = ({ labels }: Sample) => JSON.stringify(labels.slice(0, 3));
-  return [...Map.groupBy(calls, keyOf)].map(([key, ofProvider]) => {
+/** What providers were asked since the server started. The pipeline is empty for requests in words. */
+function providersOf(calls: Samples, tokens: Samples) {
+  const byProvider = Map.groupBy([...calls, ...tokens], ({ labels }) => JSON.stringify(labels.slice(0, 3)));
+  return [...byProvider].map(([key, samples]) => {
     const [server, pipeline, provider] = JSON.parse(key);
+    /** Of tokens there is a kind and no end. */
+    const sum = (isMeant: (kind: string, end: string) => boolean) =>
+      samples.filter(({ labels: [, , , kind = "", end = ""] }) => isMeant(kind, end))
+        .reduce((total, { value }) => total + value, 0);
     return {
       server,
       pipeline,
       provider,
-      calls: sum(ofProvider),
-      errors: sum(ofProvider.filter(({ labels }) => labels[4] !== "ok" && labels[4] !== "cancelled")),
+      calls: sum((_, end) => end !== ""),
+      errors: sum((_, end) => !["", "ok", "cancelled"].includes(end)),
       // those of cached parts are among the prompts'
-      tokens: sum(
-        tokens.filter((sample) =>
-          keyOf(sample) === key && (sample.labels[3] === "prompt" || sample.labels[3] === "completion")
-        ),
-      ),
+      tokens: sum((kind) => kind === "prompt" || kind === "completion"),
     };
   });
 }

@@ -1,21 +1,18 @@
 import { withConsole } from "../../console/console_routes.ts";
-import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { Served } from "../../identity/front.ts";
+import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { logoutRecorder, resourceOf, type Running } from "../shared_parts.ts";
 import { consoleFigures } from "../telemetry/console_figures.ts";
 import type { ConsoleParts } from "./serve_tool_server.ts";
 import type { ToolServer } from "./tool_server.ts";
 
+type ToolPipelines = LatePipelines["pipelines"];
+
 interface ToolConsoleOptions extends Running {
   readonly toolServer: ToolServer;
   /** Optional: none where the configuration has none. */
-  readonly pipelines:
-    | {
-      readonly list: () => readonly { readonly name: string }[];
-      readonly open: () => Promise<RunningPipelines>;
-    }
-    | undefined;
+  readonly pipelines: ToolPipelines | undefined;
   /** Optional: none where the tool server stands alone. */
   readonly ragServer: Pick<RunningRagServer, "url"> | undefined;
 }
@@ -33,7 +30,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
-      documents: pipelines && documentsOf(options, parts),
+      documents: pipelines && documentsOf(options, pipelines, parts),
       addresses: {
         mcp: resourceOf(config, "tool_server") ?? config.http.resource_url,
         rag: ragServer &&
@@ -55,15 +52,12 @@ export function toolConsole(options: ToolConsoleOptions) {
 
 /** The RAG server's routes, made when they are first asked. Callers are the tool server's, and so are their calls. */
 function documentsOf(
-  { config, pipelines, quotas, serverInfo, toolServer, logger }: ToolConsoleOptions,
+  { config, quotas, serverInfo, toolServer, logger }: ToolConsoleOptions,
+  { open }: ToolPipelines,
   { authentication, bodyTimeout }: Pick<ConsoleParts, "authentication" | "bodyTimeout">,
-): Pick<Served, "answer"> | undefined {
-  if (pipelines === undefined) return undefined;
-  let routes: Promise<Served> | undefined;
-
-  async function make({ open }: NonNullable<typeof pipelines>): Promise<Served> {
-    const { createRagRoutes } = await import("../../rag_server/api/rag_routes.ts");
-    return createRagRoutes({
+): Pick<Served, "answer"> {
+  const make = async () =>
+    (await import("../../rag_server/api/rag_routes.ts")).createRagRoutes({
       authentication,
       pipelines: await open(),
       calls: toolServer.calls,
@@ -73,25 +67,22 @@ function documentsOf(
       quotas,
       logger,
     });
-  }
-
+  let routes: Promise<Served> | undefined;
+  const forget = () => routes = undefined;
   return {
     async answer(request, bindings) {
-      routes ??= make(pipelines).catch((error) => {
-        routes = undefined;
-        throw error;
-      });
+      if (routes === undefined) (routes = make()).catch(forget);
       return await (await routes).answer(request, bindings);
     },
   };
 }
 
 /** As `/v1/health` tells it; of pipelines that cannot be opened, that. */
-async function healthOf(pipelines: NonNullable<ToolConsoleOptions["pipelines"]>) {
+async function healthOf({ list, open }: ToolPipelines) {
   try {
     const { healthOf } = await import("../../rag_server/api/rag_routes.ts");
-    return (await healthOf(await pipelines.open())).pipelines ?? [];
+    return (await healthOf(await open())).pipelines ?? [];
   } catch {
-    return pipelines.list().map(({ name }) => ({ name, error: "cannot be opened" }));
+    return list().map(({ name }) => ({ name, error: "cannot be opened" }));
   }
 }

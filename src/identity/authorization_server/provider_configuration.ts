@@ -11,16 +11,8 @@ const longestGrantSeconds = 365 * 24 * 3_600;
 
 /** What `oidc-provider` is made with: the grants of OAuth 2.1 alone, and what of OpenID Connect can be switched off is off. */
 export function providerConfiguration(
-  { issuer, hasConsole, lifetimesMs, allowRegistration, cookieKeys, resources, accounts }: Pick<
+  { issuer, hasConsole, lifetimesMs, allowRegistration, cookieKeys, resources, accounts }:
     AuthorizationServerOptions,
-    | "issuer"
-    | "hasConsole"
-    | "lifetimesMs"
-    | "allowRegistration"
-    | "cookieKeys"
-    | "resources"
-    | "accounts"
-  >,
   { oidc, prefix, adapter, devicePages, ours, findGrant, renderError }: {
     readonly oidc: OidcModule;
     /** Of the issuer's path; empty where it has none. */

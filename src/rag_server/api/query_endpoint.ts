@@ -182,9 +182,7 @@ function reportQuestion(
   const result = "result" in end ? "ok" : error?.code.toLowerCase() ?? "client_left";
   return {
     // else the pipeline may be one that there is not
-    counted: question === undefined
-      ? undefined
-      : { of: "question", name: pipeline, result, details: () => ({ about: pipeline }) },
+    counted: question === undefined ? undefined : { of: "question", name: pipeline, result },
     line: () => ({
       event: "query",
       ...(wanted === "passages" && { method: "search" }),

@@ -13,14 +13,14 @@ import {
   type ReadinessOfAll,
 } from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
-import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
+import { type Authentication, bearerChallenge, type LogoutReport } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
 import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
-import { createLoginEndpoint, createLogoutEndpoint, type LogoutReport } from "./login_endpoint.ts";
+import { createLoginEndpoint, createLogoutEndpoint } from "./login_endpoint.ts";
 import { chatErrorReply, modelOf } from "./chat_replies.ts";
 import { chatFace } from "./chat_request.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
