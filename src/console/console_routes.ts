@@ -189,8 +189,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   }
 
   function authorizationOf(request: Request): string | undefined {
-    const isHere = request.url.includes(folder) && pathOf(request.url).startsWith(folder);
-    const token = isHere ? tokenFromCookie(request) : undefined;
+    const token = placeOf(request)?.startsWith(folder) ? tokenFromCookie(request) : undefined;
     return token && `Bearer ${token}`;
   }
 

@@ -88,7 +88,7 @@ console: { administrators: [bob] }
         "away",
       ]);
       // two callers' connections
-      assert.equal(main.connections.idle + main.connections.in_use >= 2, true, JSON.stringify(main));
+      assert.equal(main.idle + main.in_use >= 2, true, JSON.stringify(main));
       assert.deepEqual([main.server, main.waiting, main.most], ["tool_server", 0, 100]);
     });
 

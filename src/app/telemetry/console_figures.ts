@@ -43,17 +43,15 @@ export function consoleFigures(
 
 /** The connections of each server to each database, by their state. `most`: those to all databases together. */
 function poolsOf(connections: Samples, waiting: Samples, most: Samples) {
-  return waiting.map(({ labels: [server = "", database = ""], value }) => ({
-    server,
-    database,
-    connections: Object.fromEntries(
-      connections.filter(({ labels }) => labels[0] === server && labels[1] === database)
-        .map(({ labels, value }) => [labels[2], value]),
-    ),
-    waiting: value,
-    most: most.find(({ labels }) => labels[0] === server)?.value ?? 0,
-  }));
+  return waiting.map(({ labels: [server = "", database = ""], value }) => {
+    const own = connections.filter(({ labels }) => labels[0] === server && labels[1] === database);
+    const byState = Object.fromEntries(own.map(({ labels, value }) => [labels[2], value]));
+    return { server, database, ...byState, waiting: value, most: valueOf(most, server) };
+  });
 }
+
+const valueOf = (samples: Samples, server: string) =>
+  samples.find(({ labels }) => labels[0] === server)?.value;
 
 /** What providers were asked since the server started. The pipeline is empty for requests in words. */
 function providersOf(calls: Samples, tokens: Samples) {

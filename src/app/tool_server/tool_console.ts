@@ -77,12 +77,8 @@ function documentsOf(
   };
 }
 
-/** As `/v1/health` tells it; of pipelines that cannot be opened, that. */
-async function healthOf({ list, open }: ToolPipelines) {
-  try {
-    const { healthOf } = await import("../../rag_server/api/rag_routes.ts");
-    return (await healthOf(await open())).pipelines ?? [];
-  } catch {
-    return list().map(({ name }) => ({ name, error: "cannot be opened" }));
-  }
+/** As `/v1/health` tells it. */
+async function healthOf({ open }: ToolPipelines) {
+  const { healthOf } = await import("../../rag_server/api/rag_routes.ts");
+  return (await healthOf(await open())).pipelines ?? [];
 }
