@@ -50,7 +50,7 @@ export interface Identity {
 export interface OauthOptions extends
   Pick<
     OpenAuthorizationServerOptions,
-    "issuer" | "oauth" | "resources" | "allowedOrigins"
+    "issuer" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
   > {
   /** Whose users log in. */
   readonly auth: AuthConfig;

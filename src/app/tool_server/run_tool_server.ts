@@ -9,6 +9,7 @@ import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createHistory } from "../../tool_server/questions/history.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
+import type { toolConsole } from "./tool_console.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 import {
@@ -91,7 +92,9 @@ export async function runToolServer(
   );
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
-  const serving = { ...running, toolServer, identity };
+  const withConsole = running.recentCalls &&
+    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer });
+  const serving = { ...running, toolServer, identity, withConsole };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
@@ -174,6 +177,7 @@ function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): 
 interface Serving extends Running {
   readonly toolServer: ToolServer;
   readonly identity: Identity | undefined;
+  readonly withConsole: ReturnType<typeof toolConsole> | undefined;
 }
 
 async function runHttp(serving: Serving): Promise<void> {
@@ -210,7 +214,8 @@ async function runDemo(serving: Serving): Promise<void> {
       ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }
       : undefined,
   });
-  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  const hasConsole = serving.withConsole !== undefined;
+  print(demoGreeting({ url: server.url, hasConsole, ...(auth.enabled ? { token } : {}) }));
   serving.onServing();
   await stopped;
 }

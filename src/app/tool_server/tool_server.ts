@@ -51,8 +51,11 @@ import {
   setupSemanticSearch,
 } from "../../tool_server/prompts/builtin_prompts.ts";
 
-interface ToolServerOptions
-  extends Pick<Running, "state" | "audit" | "serverInfo" | "metrics" | "quotas" | "tracer" | "logger"> {
+interface ToolServerOptions extends
+  Pick<
+    Running,
+    "state" | "audit" | "serverInfo" | "metrics" | "quotas" | "recentCalls" | "tracer" | "logger"
+  > {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   readonly waitBounds: WaitBounds;

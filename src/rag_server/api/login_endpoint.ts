@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import { findExcess, readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
+import type { LogoutReport } from "../../identity/authentication.ts";
 import type { Login } from "../../identity/login.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
@@ -75,14 +76,6 @@ function readCredentials(
   if (data !== undefined) return { credentials: data };
   const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
   return invalid(faults.join("; "));
-}
-
-/** A session that its user ended. */
-export interface LogoutReport {
-  readonly session: Extract<Principal, { kind: "session" }>;
-  /** The client's. */
-  readonly address: string;
-  readonly requestId: string;
 }
 
 export const notASession: RagError = {
