@@ -107,7 +107,6 @@ type ElementName =
   | "h2"
   | "label"
   | "li"
-  | "mark"
   | "ol"
   | "option"
   | "p"
