@@ -5,7 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import { connect } from "../postgres/connect/connect.ts";
 import { type Connection, pg } from "../postgres/connection.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
-import { stateSchema } from "../postgres/refused_schema.ts";
+import { stateSchema } from "../postgres/own_schema.ts";
 import { type StateEngine, stateIsAway, type Statement, type StateRow } from "./engine.ts";
 import { layoutVersion, probes, tables } from "./layout.ts";
 

@@ -14,7 +14,7 @@ import {
   unwrap,
   visitNodes,
 } from "./syntax_tree.ts";
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import { type CallerSettingFault, callerSettingFaults } from "../caller_setting_faults.ts";

@@ -1,5 +1,4 @@
-import { chooseChart } from "./choose_chart.ts";
-import { drawChart } from "./draw_chart.ts";
+import { chooseChart, drawChart } from "./draw_chart.ts";
 import { type CallTool, isObject } from "./host_link.ts";
 import { element, type PageElement } from "./page_dom.ts";
 import { createRowsTable } from "./rows_table.ts";
