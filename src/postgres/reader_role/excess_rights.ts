@@ -148,23 +148,21 @@ const questions: readonly {
   },
 ];
 
-interface Looked {
-  /** As `readRelations` gives them for the role. */
-  readonly relations: readonly ReadableRelation[];
-  /** A role that callers read as, in place of the database's own. */
-  readonly callersRole?: string;
-  /** Roles that it must be a member of, since callers read as they. */
-  readonly neededRoles: readonly string[];
-  readonly signal: AbortSignal;
-}
-
 /**
  * What a role may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
  * @throws {AppError} as `readRelations` does
  */
 async function findExcessRights(
   database: Database,
-  { relations, callersRole, neededRoles, signal }: Looked,
+  { relations, callersRole, neededRoles, signal }: {
+    /** As `readRelations` gives them for the role. */
+    readonly relations: readonly ReadableRelation[];
+    /** A role that callers read as, in place of the database's own. */
+    readonly callersRole?: string;
+    /** Roles that it must be a member of, since callers read as they. */
+    readonly neededRoles: readonly string[];
+    readonly signal: AbortSignal;
+  },
 ): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
   const read = (sql: string) => readOwn(database, sql, signal, callersRole);
   const [[name] = []] = await read("SELECT current_user");
