@@ -1,6 +1,10 @@
 import { defined } from "../core/defined.ts";
+import { libpqVariables } from "./environment_variables.ts";
+import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";
 import { shellReference } from "./row_security_faults.ts";
+import { ownField, schemaAt, sectionFields } from "./schema/schema_walk.ts";
+import { listSettings } from "./schema/settings_table.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "../core/yaml/value_tree.ts";
 import type { PlaceOf } from "../core/yaml/file_fault.ts";
 
@@ -15,10 +19,6 @@ export interface VariableHint {
   readonly message: string;
 }
 
-const notReplaced =
-  "variables such as ${NAME} are not replaced here: write the value, or leave it out and set the " +
-  "setting's own variable; a secret may stand in a file, which the setting of its name with _file names";
-
 const reference = /\$\{[^{}]+\}/;
 
 /** One hint for each text of a file that holds `${…}`, which Compose and shells replace and this server does not. */
@@ -29,7 +29,7 @@ export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
       path: formatPath(path),
       writtenPath,
       ...defined({ line }),
-      message: notReplaced,
+      message: `variables such as \${NAME} are not replaced here: ${instead(path)}`,
     };
   });
 }
@@ -63,4 +63,30 @@ function* textsOf(value: unknown, path: SettingPath): Generator<[SettingPath, st
   } else if (isMap(value)) {
     for (const [key, item] of Object.entries(value)) yield* textsOf(item, [...path, key]);
   }
+}
+
+function instead(path: SettingPath): string {
+  const file = `${path.at(-1)}_file`;
+  const section = schemaAt(configSchema, path.slice(0, -1));
+  const hasFile = section !== undefined && ownField(sectionFields(section) ?? {}, file) !== undefined;
+  const variables = variablesOf(path);
+  const ways = [
+    ...(hasFile ? [`set ${file} to a file that holds the value`] : []),
+    ...(variables.length === 0 ? [] : [`leave it out and set ${variables.join(" or ")}`]),
+  ];
+  return ways.length === 0 ? "write the value itself" : ways.join(", or ");
+}
+
+/** The environment variables that give a setting. */
+function variablesOf(path: SettingPath): string[] {
+  const [first, index, key = ""] = path;
+  const isDatabase = first === "databases" && typeof index === "number" && path.length === 3;
+  const name = isDatabase ? `databases[0].${key}` : formatPath(path);
+  // of the variables of the first database, the password's is for all
+  const isGiven = !isDatabase || index === 0 || key === "password";
+  const own = isGiven ? listSettings().find((setting) => setting.name === name)?.variable : undefined;
+  const libpq = isDatabase
+    ? Object.entries(libpqVariables).filter(([, setting]) => setting === key).map(([variable]) => variable)
+    : [];
+  return [...(own === undefined ? [] : [own]), ...libpq];
 }

@@ -22,18 +22,33 @@ Deno.test("a value with ${…} gets a hint that says what to write in its place,
       "  headers: { x-team: '${TEAM}' }",
     ].join("\n")),
     [
-      "databases[0].host (line 3)",
-      "databases[0].password (line 4)",
-      "databases[1].user (line 6)",
-      "databases[1].password (line 7)",
-      "llm.anthropic_api_key (line 10)",
-      "llm.headers.x-team (line 11)",
-    ].map((place) =>
-      `${place} is used as it is written: variables such as \${NAME} are not replaced here: write the value, or ` +
-      "leave it out and set the setting's own variable; a secret may stand in a file, which the setting of its name " +
-      "with _file names"
-    ),
+      "databases[0].host (line 3) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "leave it out and set POSTERN_DB_HOST or PGHOST",
+      "databases[0].password (line 4) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "set password_file to a file that holds the value, or leave it out and set POSTERN_DB_PASSWORD or PGPASSWORD",
+      "databases[1].user (line 6) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "leave it out and set PGUSER",
+      "databases[1].password (line 7) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "set password_file to a file that holds the value, or leave it out and set POSTERN_DB_PASSWORD or PGPASSWORD",
+      "llm.anthropic_api_key (line 10) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "set anthropic_api_key_file to a file that holds the value, or leave it out and set " +
+      "POSTERN_LLM_ANTHROPIC_API_KEY",
+      "llm.headers.x-team (line 11) is used as it is written: variables such as ${NAME} are not replaced here: " +
+      "write the value itself",
+    ],
   );
+});
+
+Deno.test("a pipeline's password with ${…} is pointed to password_file", async () => {
+  const [warning = ""] = await warningsOf([
+    "pipelines:",
+    "  - name: h",
+    "    database: { database: d, password: '${DB_PASS}' }",
+    "    tables: [{ table: t, text_column: a, vector_column: b }]",
+    "    embedding_llm: { provider: local }",
+    "    rag_llm: { provider: local }",
+  ].join("\n"));
+  assert.match(warning, /^pipelines\[0\]\.database\.password \(line 3\) .*: set password_file to a file/);
 });
 
 Deno.test("a value with ${…} that does not fit is a fault with the hint", async () => {
