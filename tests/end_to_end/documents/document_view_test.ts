@@ -9,7 +9,7 @@ import { createDocumentFolder } from "./document_servers.ts";
 
 const answer = "You have annual leave: <i>25 days for all employees</i>. [1] [7]";
 
-testWithChromium("an answer has its sources, which a click reads", async (browser) => {
+testWithChromium("an answer has its sources, and words that both share are marked", async (browser) => {
   await using fixture = await createDocumentFolder({}, answer);
   const { token } = await fixture.folder.addToken();
   await using server = await startServer([
@@ -38,7 +38,7 @@ testWithChromium("an answer has its sources, which a click reads", async (browse
   await host.notify("ui/notifications/tool-result", result);
   await host.view.getByRole("heading", { name: "2 sources" }).waitFor();
   assert.equal(await host.view.locator(".answer > p").innerText(), answer);
-  assert.equal(await host.view.locator("i").count(), 0);
+  assert.equal(await host.view.locator("i, mark").count(), 0);
 
   // nothing is read before a person opens it, and what fails can be tried again
   const source = host.view.getByRole("listitem").filter({ hasText: "Annual leave is 25 days" }).first();
@@ -47,8 +47,12 @@ testWithChromium("an answer has its sources, which a click reads", async (browse
   await source.locator("summary").click();
   refuses = false;
   await source.locator("summary").click();
-  await source.locator("details p.prose").waitFor();
+  await source.locator("mark").waitFor();
   assert.equal(await source.locator("details p").innerText(), "Annual leave is 25 days for all employees.");
+  assert.deepEqual(await source.locator("mark").allInnerTexts(), ["25 days for all employees"]);
+  assert.deepEqual(await host.view.locator(".answer > p mark").allInnerTexts(), [
+    "25 days for all employees",
+  ]);
   const calls = (await host.messages()).filter(({ method }) => method === "tools/call");
   const call = { name: "fetch", arguments: { id: "handbook/1-1" } };
   assert.deepEqual(calls.map(({ params }) => params), [call, call]);

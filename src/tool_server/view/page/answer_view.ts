@@ -1,5 +1,6 @@
 import type { CallTool } from "./host_link.ts";
 import { type Child, element, type PageElement } from "./page_dom.ts";
+import { sharedWords, type Span } from "./shared_words.ts";
 import { shownText, wholeCharacters } from "./shown_text.ts";
 import { readDocumentText, readToolResult, type ShownAnswer, type Source } from "./tool_result.ts";
 
@@ -7,13 +8,23 @@ import { readDocumentText, readToolResult, type ShownAnswer, type Source } from 
 const longestPreview = 140;
 const longestSource = 50_000;
 
-/** An answer with its sources, which a person opens. */
+/** An answer with its sources, which a person opens: what both say in the same words is marked in both. */
 export function answerView({ answer, sources }: ShownAnswer, callTool: CallTool | undefined): PageElement {
-  const items = sources.map((source) => sourceItem(source, callTool));
+  const spans: Span[] = [];
+  const words = element("p", { class: "prose", dir: "auto" });
+  const items = sources.map((source) => sourceItem(source, answer, callTool, markAnswer));
+
+  function markAnswer(content: string): void {
+    spans.push(...sharedWords(content, answer));
+    words.replaceChildren(...markedText(answer, merged(spans), (text) => withCitations(text, items)));
+  }
+
+  markAnswer("");
+  for (const { content } of sources) if (content !== undefined) markAnswer(content);
   return element(
     "div",
     { class: "answer" },
-    element("p", { class: "prose", dir: "auto" }, ...withCitations(answer, items)),
+    words,
     ...(sources.length === 0 ? [] : [
       element("h2", {}, `${sources.length} ${sources.length === 1 ? "source" : "sources"}`),
       element("ol", {}, ...items.map(({ item }) => item)),
@@ -28,18 +39,23 @@ interface SourceItem {
 }
 
 function sourceItem(
-  { id, title, content, score }: Source,
+  source: Source,
+  answer: string,
   callTool: CallTool | undefined,
+  onContent: (content: string) => void,
 ): SourceItem {
+  const { id, title, content, score } = source;
   const heading = [
     element("span", { class: "preview" }, shownText(preview(title ?? content ?? id ?? ""))),
     element("span", { class: "score" }, score === undefined ? "" : `score ${score.toFixed(2)}`),
   ];
   const place = element("div", { class: "content" });
   const show = (content: string) =>
-    place.replaceChildren(
-      element("p", { class: "prose", dir: "auto" }, shownText(wholeCharacters(content, longestSource))),
-    );
+    place.replaceChildren(element(
+      "p",
+      { class: "prose", dir: "auto" },
+      ...markedText(wholeCharacters(content, longestSource), sharedWords(answer, content)),
+    ));
   if (content !== undefined) show(content);
   else if (callTool === undefined || id === undefined) {
     return { item: element("li", {}, element("div", { class: "summary" }, ...heading)) };
@@ -57,6 +73,7 @@ function sourceItem(
       const text = readDocumentText(result);
       if (text === undefined) throw new Error(reasonIn(result));
       show(text);
+      onContent(text);
     } catch (error) {
       isAsked = false;
       const reason = error instanceof Error ? error.message : "the host refused";
@@ -106,4 +123,30 @@ function reasonIn(result: unknown): string {
 function preview(content: string): string {
   const text = content.replace(/\s+/g, " ").trim();
   return text.length > longestPreview ? `${wholeCharacters(text, longestPreview)}\u2026` : text;
+}
+
+function markedText(
+  text: string,
+  spans: readonly Span[],
+  shown: (text: string) => Child[] = (text) => [shownText(text)],
+): Child[] {
+  let from = 0;
+  const parts = spans.flatMap((span) => {
+    const before = text.slice(from, span.from);
+    from = span.to;
+    return [...shown(before), element("mark", {}, ...shown(text.slice(span.from, span.to)))];
+  });
+  return [...parts, ...shown(text.slice(from))];
+}
+
+/** Spans that overlap or touch become one. */
+export function merged(spans: readonly Span[]): Span[] {
+  const found: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    const last = found.at(-1);
+    if (last !== undefined && span.from <= last.to) {
+      found.splice(-1, 1, { from: last.from, to: Math.max(last.to, span.to) });
+    } else found.push(span);
+  }
+  return found;
 }

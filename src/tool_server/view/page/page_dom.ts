@@ -107,6 +107,7 @@ type ElementName =
   | "h2"
   | "label"
   | "li"
+  | "mark"
   | "ol"
   | "option"
   | "p"
