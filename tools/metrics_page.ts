@@ -2,7 +2,7 @@ import { limitNames } from "../src/core/quotas/limit_kinds.ts";
 import { tokenRefusals } from "../src/identity/issuer/unverified_token.ts";
 import type { MetricFamily } from "../src/core/metrics/metric_family.ts";
 import { createServerMetrics } from "../src/core/metrics/server_metrics.ts";
-import { ingestMetrics } from "../src/cli/operations/ingest_metrics_file.ts";
+import { ingestMetrics } from "../src/cli/operations/ingest_operation.ts";
 
 /** A row of the table of a server's metrics: name, type, labels, and what it counts. */
 export function serverRows(): string[][] {

@@ -75,19 +75,13 @@ interface IdentityOptions {
 
 const sweepEveryMs = 1_000;
 
+export type Identities = ReturnType<typeof createIdentities>;
+
 /**
  * The identities of a process. Servers whose settings name the same files share their tokens, accounts, sessions and
  * counts of failed logins. Which ways in there are, each server says for itself.
  */
-export interface Identities extends AsyncDisposable {
-  /**
-   * @param resource let in with those tokens of the built-in authorization server that are for it; undefined where none do
-   * @throws {AppError} `invalid`, with the line, for a file that does not parse
-   */
-  open(auth: AuthConfig, resource?: string): Promise<Identity>;
-}
-
-export function createIdentities(options: IdentityOptions): Identities {
+export function createIdentities(options: IdentityOptions) {
   const stack = new AsyncDisposableStack();
   const opened = new Map<string, SharedIdentity>();
   const issuers = new Map<string, Issuer>();
@@ -143,7 +137,11 @@ export function createIdentities(options: IdentityOptions): Identities {
   }
 
   return {
-    async open(auth, resource) {
+    /**
+     * @param resource let in with those tokens of the built-in authorization server that are for it; undefined where none do
+     * @throws {AppError} `invalid`, with the line, for a file that does not parse
+     */
+    async open(auth: AuthConfig, resource?: string): Promise<Identity> {
       const shared = await sharedOf(auth);
       const { tokens, sessions, login } = shared;
       const issuer = await issuerOf(auth, shared, filesOf(auth));

@@ -9,7 +9,6 @@ import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./processes/give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
-import { openModels } from "./providers/open_models.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
@@ -32,6 +31,8 @@ import {
   type RunOptions,
   waitBoundsOf,
 } from "./shared_parts.ts";
+import { createOnnxModels, type OnnxModels } from "../llm/onnx/onnx_models.ts";
+import { configuredModels } from "./providers/provider_settings.ts";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
 
@@ -301,4 +302,21 @@ async function openQuotas(
       quotas[Symbol.dispose]();
     },
   };
+}
+
+/**
+ * Loads the models that the configuration names, and keeps them to the end of the process: only at its start may it load
+ * ONNX Runtime's library.
+ *
+ * @throws {AppError} `invalid` where one cannot be used
+ */
+export async function openModels(
+  config: Pick<Config, "embedding" | "pipelines" | "vendors" | "models">,
+  logger: Logger,
+): Promise<OnnxModels & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const models = createOnnxModels({ libraryPath: config.models.library_path, logger });
+  for (const model of configuredModels(config)) opening.use(await models.open(model));
+  const stack = opening.move();
+  return { ...models, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -2,26 +2,17 @@ import { AppError } from "../core/app_error.ts";
 import { openFileWarning } from "../core/files/file_access.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 
-/** A standard stream, which somebody may have stopped reading. */
-interface StreamWriter {
-  /** @throws {AppError} `unavailable` for what cannot be written, such as to a full disk */
-  readonly write: (text: string) => void;
-  /** The same, of one line without its end. */
-  readonly writeLine: (line: string) => void;
-  /** Whether nobody reads it any more. */
-  isClosed(): boolean;
-}
-
 const encoder = new TextEncoder();
 
 /**
  * Writes to a stream for as long as somebody reads it. What comes after that is dropped: who has seen enough, as `head`
- * has, does not mean the work to be broken off.
+ * has, does not mean the work to be broken off. Writing throws an AppError `unavailable` for what cannot be written, such as to a
+ * full disk.
  */
 export function createStreamWriter(
   stream: { writeSync(bytes: Uint8Array): number },
   name: string,
-): StreamWriter {
+) {
   let isClosed = false;
 
   function write(text: string): void {
@@ -37,7 +28,13 @@ export function createStreamWriter(
     }
   }
 
-  return { write, writeLine: (line) => write(`${line}\n`), isClosed: () => isClosed };
+  return {
+    write,
+    /** The same, of one line without its end. */
+    writeLine: (line: string) => write(`${line}\n`),
+    /** Whether nobody reads it any more. */
+    isClosed: () => isClosed,
+  };
 }
 
 /** Where an operation's texts go, each a line without its end. */

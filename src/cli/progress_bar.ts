@@ -7,20 +7,7 @@ interface ProgressState {
   readonly total: number;
 }
 
-export interface Progress {
-  update(state: ProgressState): void;
-  /** Takes the bar away, so that what is printed next begins on an empty line. */
-  end(): void;
-}
-
-interface ProgressOptions {
-  /** A bar that moves, if true; else a line every now and then. */
-  readonly isTerminal: boolean;
-  /** Takes text as it is, control characters and line ends with it. */
-  readonly write: (text: string) => void;
-  /** Milliseconds. */
-  readonly now: () => number;
-}
+export type Progress = ReturnType<typeof createProgress>;
 
 const barWidth = 30;
 const barEveryMs = 100;
@@ -31,13 +18,20 @@ const estimateAfterMs = 3_000;
 const eraseLine = "\r\x1b[K";
 
 /** Shows how far a long operation has come, on standard error as a rule. */
-export function createProgress({ isTerminal, write, now }: ProgressOptions): Progress {
+export function createProgress({ isTerminal, write, now }: {
+  /** A bar that moves, if true; else a line every now and then. */
+  readonly isTerminal: boolean;
+  /** Takes text as it is, control characters and line ends with it. */
+  readonly write: (text: string) => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+}) {
   let start: { readonly phase: string; readonly done: number; readonly at: number } | undefined;
   let lastWrite = isTerminal ? -Infinity : now();
   let isShown = false;
 
   return {
-    update(state) {
+    update(state: ProgressState): void {
       const at = now();
       if (state.phase !== start?.phase) start = { phase: state.phase, done: state.done, at };
       const isOver = isTerminal && state.done === state.total;
@@ -48,7 +42,8 @@ export function createProgress({ isTerminal, write, now }: ProgressOptions): Pro
       isShown = true;
       write(`${eraseLine}${bar(state)}${text}`);
     },
-    end() {
+    /** Takes the bar away, so that what is printed next begins on an empty line. */
+    end(): void {
       if (isShown) write(eraseLine);
       isShown = false;
       start = undefined;

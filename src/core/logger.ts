@@ -97,12 +97,7 @@ function escapeControls(text: string): string {
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** Where the lines of a log go. Disposing of it writes those that wait. */
-export interface LogOutput extends Disposable {
-  /** Writes a line with its line end at once, after those that wait. */
-  write(line: string): void;
-  /** Takes a line that waits for others: to write each by itself costs more than to make it. */
-  gather(line: string): void;
-}
+export type LogOutput = ReturnType<typeof createLogOutput>;
 
 const longestWaitMs = 100;
 /** UTF-16 units. */
@@ -117,7 +112,7 @@ export const mostGatheredBesideOthers = 4_096;
 export function createLogOutput(
   write: (lines: string) => void = writeToStderr,
   most: number = mostGathered,
-): LogOutput {
+) {
   let gathered = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -131,11 +126,13 @@ export function createLogOutput(
 
   for (const event of lastEvents) addEventListener(event, flush);
   return {
-    write(line) {
+    /** Writes a line with its line end at once, after those that wait. */
+    write(line: string): void {
       if (gathered !== "") flush();
       write(line);
     },
-    gather(line) {
+    /** Takes a line that waits for others: to write each by itself costs more than to make it. */
+    gather(line: string): void {
       if (gathered.length + line.length > most) flush();
       gathered += line;
       if (gathered.length >= most) flush();
@@ -145,7 +142,7 @@ export function createLogOutput(
         Deno.unrefTimer(timer);
       }
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       for (const event of lastEvents) removeEventListener(event, flush);
       flush();
     },

@@ -1,15 +1,13 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** How this program is started: the executable, npm's package, or the sources. */
-interface OwnCommand {
-  /** What help and remedies call it; the executable has another name where it is installed. */
-  readonly name: string;
-  /** Starts it again, from any folder: a command and its arguments. */
-  readonly line: readonly [string, ...string[]];
-}
-
-export function ownCommand(): OwnCommand {
+/**
+ * How this program is started: the executable, npm's package, or the sources.
+ *
+ * @returns what help and remedies call it, where the executable has another name once it is installed; and what starts it again
+ * from any folder, a command and its arguments
+ */
+export function ownCommand(): { readonly name: string; readonly line: readonly [string, ...string[]] } {
   if (Deno.build.standalone) {
     const path = Deno.execPath();
     return { name: basename(path).replace(/\.exe$/i, ""), line: [path] };

@@ -1,9 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 import { AppError } from "../core/app_error.ts";
 import { withDeadline } from "../core/async/deadline.ts";
 import { tryToClose } from "./open_connections.ts";
-import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../core/address.ts";
+import { canonicalIpAddress, isInBlocks, requireAddressBlock } from "../core/address.ts";
 
 /** What a test turns; a server uses none of it. */
 export interface PublicDocumentOptions {
@@ -190,40 +191,8 @@ function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-const blocksOf = (texts: readonly string[]) => texts.flatMap((text) => parseAddressBlock(text) ?? []);
-
-/** IANA IPv4 Special-Purpose Address Registry, multicast (RFC 5771), and what is reserved (RFC 1112). */
-const specialIpv4 = blocksOf([
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.31.196.0/24",
-  "192.52.193.0/24",
-  "192.88.99.0/24",
-  "192.168.0.0/16",
-  "192.175.48.0/24",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/4",
-  "240.0.0.0/4",
-]);
-
 /** What is given out to networks (RFC 4291, section 2.4); all other of IPv6 is special, the forms that hold IPv4 among it. */
-const globalIpv6 = blocksOf(["2000::/3"]);
-/** IANA IPv6 Special-Purpose Address Registry, as far as it is in that. */
-const specialIpv6 = blocksOf([
-  "2001::/23",
-  "2001:db8::/32",
-  "2002::/16",
-  "2620:4f:8000::/48",
-  "3fff::/20",
-]);
+const globalIpv6 = [requireAddressBlock("2000::/3")];
 
 /**
  * Whether an address is one of the public internet: not of this machine, of a network of ours, of the cloud's services for
@@ -232,6 +201,7 @@ const specialIpv6 = blocksOf([
 export function isPublicAddress(text: string): boolean {
   const address = canonicalIpAddress(text);
   if (address === undefined || text.includes("%")) return false;
-  if (!address.includes(":")) return !isInBlocks(address, specialIpv4);
-  return isInBlocks(address, globalIpv6) && !isInBlocks(address, specialIpv6);
+  // the special purposes are those of IANA's registries, which ipaddr.js knows
+  if (ipaddr.parse(address).range() !== "unicast") return false;
+  return !address.includes(":") || isInBlocks(address, globalIpv6);
 }

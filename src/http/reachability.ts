@@ -28,9 +28,9 @@ export const databaseFreshMs = 1_000;
  * @param now milliseconds of a clock that never goes back
  */
 export function createReachability(now: () => number = () => performance.now()) {
-  const watches = new WeakMap<Pingable, Watch>();
+  const watches = new WeakMap<Pingable, ReturnType<typeof createWatch>>();
 
-  function watchOf(subject: Pingable, freshForMs: number): Watch {
+  function watchOf(subject: Pingable, freshForMs: number) {
     const watch = watches.get(subject) ?? createWatch(subject, freshForMs, now);
     watches.set(subject, watch);
     return watch;
@@ -50,14 +50,7 @@ export function createReachability(now: () => number = () => performance.now()) 
   };
 }
 
-interface Watch {
-  /** Asks, unless the last answer is fresh; callers share what is under way. It never rejects. */
-  look(): Promise<void>;
-  /** By the last answer; undefined before the first. */
-  isReachable(): boolean | undefined;
-}
-
-function createWatch(subject: Pingable, freshForMs: number, now: () => number): Watch {
+function createWatch(subject: Pingable, freshForMs: number, now: () => number) {
   let latest: Promise<void> | undefined;
   let reachable: boolean | undefined;
   let freshUntil = -Infinity;
@@ -73,13 +66,15 @@ function createWatch(subject: Pingable, freshForMs: number, now: () => number): 
   }
 
   return {
-    look() {
+    /** Asks, unless the last answer is fresh; callers share what is under way. It never rejects. */
+    look(): Promise<void> {
       if (latest === undefined || now() >= freshUntil) {
         freshUntil = Infinity;
         latest = ask();
       }
       return latest;
     },
+    /** By the last answer; undefined before the first. */
     isReachable: () => reachable,
   };
 }

@@ -37,13 +37,6 @@ export interface IndexTrial {
   drop(id: string): Promise<void>;
 }
 
-interface TrialRequest {
-  readonly principal: Principal;
-  readonly signal: AbortSignal;
-  /** For all of it. */
-  readonly timeoutMs: number;
-}
-
 type TrialResult<T> =
   | { readonly ok: true; readonly value: T }
   /** `missing`: the extension hypopg is not in the database; `pooler`: a session is not one's own. */
@@ -74,7 +67,12 @@ join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hypo
  */
 export function createIndexTrials({ options, pools, guard, functionGuard, ...rest }: IndexTrialsOptions) {
   return async function tryIndexes<T>(
-    { principal, signal, timeoutMs }: TrialRequest,
+    { principal, signal, timeoutMs }: {
+      readonly principal: Principal;
+      readonly signal: AbortSignal;
+      /** For all of it. */
+      readonly timeoutMs: number;
+    },
     work: (trial: IndexTrial) => Promise<T>,
   ): Promise<TrialResult<T>> {
     if (options.pooler === "transaction") {

@@ -16,3 +16,6 @@ BEGIN
 END $own$`,
   "CREATE SCHEMA IF NOT EXISTS postern",
 ];
+
+/** Where servers that share their state keep sessions, grants and keys: no caller's statement reads it. */
+export const stateSchema = "postern_state";

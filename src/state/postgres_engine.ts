@@ -5,7 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import { connect } from "../postgres/connect/connect.ts";
 import { type Connection, pg } from "../postgres/connection.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
-import { stateSchema } from "../postgres/refused_schema.ts";
+import { stateSchema } from "../postgres/own_schema.ts";
 import { type StateEngine, stateIsAway, type Statement, type StateRow } from "./engine.ts";
 import { layoutVersion, probes, tables } from "./layout.ts";
 
@@ -23,13 +23,6 @@ const tellAgainMs = 60_000;
 /** How far the clocks may be apart before a warning. */
 const clockToleranceMs = 2_000;
 
-interface PostgresEngineOptions {
-  readonly database: DatabaseOptions;
-  /** Whether a database that does not answer is waited for. Optional; the default is true. */
-  readonly waits?: boolean;
-  readonly logger: Logger;
-}
-
 /**
  * The state in PostgreSQL, over one connection of its own, which opens again by itself. Behind a pooler nobody is told of
  * changes: then whoever uses it asks.
@@ -38,7 +31,12 @@ interface PostgresEngineOptions {
  * answer is waited for
  */
 export async function openPostgresEngine(
-  { database, waits = true, logger }: PostgresEngineOptions,
+  { database, waits = true, logger }: {
+    readonly database: DatabaseOptions;
+    /** Whether a database that does not answer is waited for. Optional; the default is true. */
+    readonly waits?: boolean;
+    readonly logger: Logger;
+  },
 ): Promise<StateEngine> {
   const name = `database ${JSON.stringify(database.name)}`;
   const listeners: ((isAnew: boolean) => void)[] = [];

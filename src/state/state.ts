@@ -89,13 +89,6 @@ export function endStatements(which: Statement, time: number): Statement[] {
   ];
 }
 
-interface StateOptions {
-  readonly engine: StateEngine;
-  /** For how long what is known is relied on where a shared state cannot be reached. */
-  readonly graceMs: number;
-  readonly logger: Logger;
-}
-
 const lookEveryMs = 1_000;
 const sweepEveryMs = 60_000;
 /** Of what has expired. */
@@ -105,7 +98,12 @@ const endedKeptMs = 10 * 60_000;
 /** In one answer. */
 const mostRows = 10_000;
 
-export function openState({ engine, graceMs, logger }: StateOptions): State {
+export function openState({ engine, graceMs, logger }: {
+  readonly engine: StateEngine;
+  /** For how long what is known is relied on where a shared state cannot be reached. */
+  readonly graceMs: number;
+  readonly logger: Logger;
+}): State {
   const { name, isShared, now } = engine;
   const followers = new Map<string, StateChange[]>();
   const endListeners = new Map<string, ((id: string | undefined) => void)[]>();

@@ -8,10 +8,7 @@ import { sql } from "./engine.ts";
 import { currentVersion, type State } from "./state.ts";
 
 /** Keeps counts in the state, for the next start and for other processes. */
-export interface UsageExchange extends AsyncDisposable {
-  /** Writes what is new here, and reads what is new there. It also happens by itself, and never throws. */
-  exchange(): Promise<void>;
-}
+export type UsageExchange = Awaited<ReturnType<typeof exchangeUsage>>;
 
 /** A caller may use so much longer what it has used up at another process. */
 const exchangeEveryMs = 1_000;
@@ -32,7 +29,7 @@ export async function exchangeUsage(
     readonly quotas: Pick<Quotas, "underWay" | "setElsewhere">;
     readonly logger: Logger;
   },
-): Promise<UsageExchange> {
+) {
   let seen = 0;
   let clearedAt = 0;
   let hasFailed = false;
@@ -157,8 +154,9 @@ export async function exchangeUsage(
   // it alone does not keep the process alive
   Deno.unrefTimer(timer);
   return {
+    /** Writes what is new here, and reads what is new there. It also happens by itself, and never throws. */
     exchange: () => exchange(),
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(timer);
       await exchange(Infinity);
       isClosed = true;

@@ -12,9 +12,6 @@ import { chooseModel, type NextModel, type ServedModel } from "../../rag_server/
 import { readRows } from "../../postgres/read/read_trusted.ts";
 import { formatPath, type SettingPath } from "../../core/yaml/value_tree.ts";
 import { type Check, createCheck, error, type NamedResult, note, runChecks } from "./check.ts";
-import { rowSecurityChecks } from "./tables/row_security_check.ts";
-import { tableCheck } from "./tables/table_check.ts";
-import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
 import {
   callerSettingsChecks,
   databaseCheck,
@@ -22,17 +19,21 @@ import {
   extensionCheck,
   readersCheck,
   roleCheck,
+  rowSecurityChecks,
   sharedTablesChecks,
 } from "./database_checks.ts";
+import { tableCheck } from "./tables/table_check.ts";
+import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
 import { secretFileCheck } from "./file_checks.ts";
-import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
 import {
   catalogCheck,
   completionCheck,
   definitionsChecks,
   type DoctorDefinitions,
+  type DoctorIssuer,
   embeddingCheck,
   extensionsCheck,
+  issuerCheck,
   rerankCheck,
   statisticsCheck,
 } from "./server_checks.ts";

@@ -8,8 +8,9 @@ import { openLocalEngine } from "../open_state.ts";
 import type { RunOptions } from "../shared_parts.ts";
 import { gatherMetrics, type Readings } from "../telemetry/gather_metrics.ts";
 import { type Channel, createChannel } from "./channel.ts";
-import { childCommand } from "./child_command.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts";
+import { fileURLToPath } from "node:url";
+import { permissions, v8Flags } from "./runtime_flags.ts";
 
 /** How long a process is waited for that is asked for its metrics, or by another process. */
 const answerWithinMs = 500;
@@ -141,4 +142,20 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
 /** What a process answers; undefined where it does not do so in time. */
 async function within(answer: Promise<unknown> | undefined): Promise<unknown> {
   return await Promise.race([answer?.catch(() => undefined), sleep(answerWithinMs)]);
+}
+
+/**
+ * What starts this program once more, with the same arguments: the executable, the sources, or npm's package, which has
+ * what it was started with beside its first module.
+ */
+export async function childCommand(args: readonly string[]) {
+  const path = Deno.execPath();
+  if (Deno.build.standalone) return { path, args: [...args] };
+  const beside = (name: string) => fileURLToPath(new URL(name, Deno.mainModule));
+  const main = fileURLToPath(Deno.mainModule);
+  // npm's package alone has it in JavaScript
+  const options: readonly string[] = main.endsWith(".js")
+    ? [...JSON.parse(await Deno.readTextFile(beside("options.json"))), "--config", beside("deno.json")]
+    : ["--quiet", `--v8-flags=${v8Flags}`, ...permissions];
+  return { path, args: ["run", ...options, main, ...args] };
 }

@@ -160,13 +160,7 @@ interface CountReport<Event> {
   readonly isRepeated: boolean;
 }
 
-/**
- * Counts events, so that whoever causes them does not decide how many reports there are. Disposing of it reports what
- * has not been reported yet.
- */
-interface EventCounts<Event> extends Disposable {
-  add(key: string, event: Event): void;
-}
+type EventCounts<Event> = ReturnType<typeof createEventCounts<Event>>;
 
 interface CountOptions<Event> {
   readonly report: (report: CountReport<Event>) => void;
@@ -187,8 +181,12 @@ interface Entry<Event> {
   reportedAt: number;
 }
 
-/** Reports the first event of a key at once. Those that follow are reported as one, a minute after the last report. */
-export function createEventCounts<Event>(options: CountOptions<Event>): EventCounts<Event> {
+/**
+ * Counts events, so that whoever causes them does not decide how many reports there are. The first event of a key is reported
+ * at once; those that follow are reported as one, a minute after the last report. Disposing of it reports what has not been
+ * reported yet.
+ */
+export function createEventCounts<Event>(options: CountOptions<Event>) {
   const { report, maxKeys, others, now = () => performance.now() } = options;
   const entries = new Map<string, Entry<Event>>();
 
@@ -209,7 +207,7 @@ export function createEventCounts<Event>(options: CountOptions<Event>): EventCou
   const timer = setInterval(sweep, sweepMs);
   Deno.unrefTimer(timer);
   return {
-    add(own, event) {
+    add(own: string, event: Event): void {
       const key = entries.has(own) || entries.size < maxKeys ? own : others;
       const entry = entries.get(key);
       if (entry === undefined) {
@@ -220,7 +218,7 @@ export function createEventCounts<Event>(options: CountOptions<Event>): EventCou
       entry.count++;
       if (now() - entry.reportedAt >= windowMs) reportFollowing(key, entry);
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       clearInterval(timer);
       for (const [key, entry] of entries) if (entry.count > 0) reportFollowing(key, entry);
       entries.clear();

@@ -1,6 +1,4 @@
-import type { Principal } from "../../core/principal.ts";
 import { documentResources } from "../../tool_server/resources/document_resources.ts";
-import type { ResourceSource } from "../../tool_server/resources/resource.ts";
 import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
 import { askPipeline, searchKnowledgebase } from "../../tool_server/tools/documents/ask_pipeline.ts";
 import { type Embedding, generateEmbedding } from "../../tool_server/tools/documents/embedding.ts";
@@ -11,7 +9,6 @@ import {
 } from "../../tool_server/tools/documents/pipeline_directory.ts";
 import { searchDocuments } from "../../tool_server/tools/documents/search.ts";
 import { similaritySearch } from "../../tool_server/tools/documents/similarity_search.ts";
-import type { Tool } from "../../tool_server/tools/tool.ts";
 import type { JsonObject } from "../../tool_server/call_context.ts";
 
 export interface DocumentsOptions {
@@ -23,24 +20,17 @@ export interface DocumentsOptions {
   readonly embedding?: Embedding | undefined;
 }
 
-interface DocumentTools {
-  readonly tools: readonly Tool[];
-  readonly resources: readonly ResourceSource[];
-  /** As that of the pipelines' directory. Optional: none where there are none. */
-  readonly rightsOf?: (principal: Principal) => string;
-}
-
 /** The tools over documents and vectors, and the resources that they lead to. */
 export function documentTools(
   { pipelines, knowledgebase, embedding }: DocumentsOptions,
   databases: DatabaseDirectory,
   view: JsonObject | undefined,
-): DocumentTools {
+) {
   const ofVectors = embedding === undefined ? [] : [
     similaritySearch({ directory: databases, embedding }),
     generateEmbedding(embedding),
   ];
-  if (pipelines === undefined) return { tools: ofVectors, resources: [] };
+  if (pipelines === undefined) return { tools: ofVectors, resources: [], rightsOf: undefined };
   const directory = createPipelineDirectory(pipelines);
   return {
     tools: [
@@ -51,6 +41,7 @@ export function documentTools(
       ...ofVectors,
     ],
     resources: [documentResources(directory)],
+    /** As that of the pipelines' directory. Optional: none where there are none. */
     rightsOf: directory.rightsOf,
   };
 }

@@ -2,13 +2,6 @@ import { counted, jsonText, type Print, visible } from "../output.ts";
 import type { NamedResult } from "../../app/checks/check.ts";
 import type { Diagnosis } from "../../app/checks/all_checks.ts";
 
-interface DoctorSettings {
-  /** Print JSON in place of text for people. */
-  readonly json: boolean;
-  /** Letters alone, no signs and colours: for what is no terminal, or where `NO_COLOR` is set. */
-  readonly plain: boolean;
-}
-
 /**
  * Prints what the doctor found.
  *
@@ -16,7 +9,12 @@ interface DoctorSettings {
  */
 export function printDiagnoses(
   diagnoses: readonly Diagnosis[],
-  { json, plain }: DoctorSettings,
+  { json, plain }: {
+    /** Print JSON in place of text for people. */
+    readonly json: boolean;
+    /** Letters alone, no signs and colours: for what is no terminal, or where `NO_COLOR` is set. */
+    readonly plain: boolean;
+  },
   print: Print,
 ): number {
   const results = diagnoses.flatMap((diagnosis) => diagnosis.results);

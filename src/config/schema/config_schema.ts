@@ -2,7 +2,7 @@ import { z } from "zod";
 import { logFormats, logLevels } from "../../core/logger.ts";
 import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
-import { databases } from "./databases.ts";
+import { databases, state } from "./databases.ts";
 import {
   address,
   callers,
@@ -26,7 +26,6 @@ import { identity } from "./identity.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
 import { apiKeys, defaults, server } from "./rag.ts";
-import { state } from "./state_settings.ts";
 
 /** How much one caller may use, or all of them together. */
 const numbers = () =>

@@ -10,17 +10,13 @@ export function startTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** A timer for what is begun far more often than it takes too long: to start and to stop it costs next to nothing. */
-export interface RestartableTimer {
-  /** Calls `expire` after so many milliseconds, in place of what was started before; more than 25 days: never. */
-  start(ms: number, expire: () => void): void;
-  stop(): void;
-  /** Stops it for good. */
-  close(): void;
-}
+export type RestartableTimer = ReturnType<typeof createRestartableTimer>;
 
-/** The runtime's timer under it goes on when it is stopped, and is set anew only where it would come too late. */
-export function createRestartableTimer(): RestartableTimer {
+/**
+ * A timer for what is begun far more often than it takes too long: to start and to stop it costs next to nothing. The runtime's
+ * timer under it goes on when it is stopped, and is set anew only where it would come too late.
+ */
+export function createRestartableTimer() {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let firesAt = Infinity;
   let endsAt = Infinity;
@@ -46,15 +42,17 @@ export function createRestartableTimer(): RestartableTimer {
   }
 
   return {
-    start(ms, expire) {
+    /** Calls `expire` after so many milliseconds, in place of what was started before; more than 25 days: never. */
+    start(ms: number, expire: () => void): void {
       onEnd = expire;
       endsAt = isClosed || ms > longestTimerMs ? Infinity : performance.now() + ms;
       if (endsAt < firesAt) fireAfter(ms);
     },
-    stop() {
+    stop(): void {
       endsAt = Infinity;
     },
-    close() {
+    /** Stops it for good. */
+    close(): void {
       isClosed = true;
       endsAt = Infinity;
       clearTimeout(timer);
@@ -62,28 +60,22 @@ export function createRestartableTimer(): RestartableTimer {
   };
 }
 
-/** The moment at which work is given up. Disposing of it stops the timer, and lets go of the caller's signal. */
-export interface Deadline extends Disposable {
-  /** Aborts when the caller's does, and with a limit's own reason when that has passed. */
-  readonly signal: AbortSignal;
-  /** Sets a further limit, counted from now as in `createDeadline`. @returns what lifts it, which must be called */
-  limit(ms: number, reason: () => unknown): () => void;
-  /** Lifts the first limit. */
-  lift(): void;
-}
+export type Deadline = ReturnType<typeof createDeadline>;
 
-interface DeadlineOptions {
-  /** The caller's. */
-  readonly signal?: AbortSignal | undefined;
-  /** What to abort with when the time is up; a `DOMException` named `TimeoutError` where absent. */
-  readonly reason?: () => unknown;
-}
-
-/** @param timeoutMs from now; 0 or more than 25 days: no limit */
+/**
+ * The moment at which work is given up. Disposing of it stops the timer, and lets go of the caller's signal.
+ *
+ * @param timeoutMs from now; 0 or more than 25 days: no limit
+ */
 export function createDeadline(
   timeoutMs: number,
-  { signal, reason = outOfTime }: DeadlineOptions = {},
-): Deadline {
+  { signal, reason = outOfTime }: {
+    /** The caller's. */
+    readonly signal?: AbortSignal | undefined;
+    /** What to abort with when the time is up; a `DOMException` named `TimeoutError` where absent. */
+    readonly reason?: () => unknown;
+  } = {},
+) {
   const controller = new AbortController();
   const abort = () => controller.abort(signal?.reason);
   if (signal?.aborted) abort();
@@ -91,10 +83,13 @@ export function createDeadline(
   const limit = (ms: number, reason: () => unknown) => startTimer(ms, () => controller.abort(reason()));
   const lift = limit(timeoutMs, reason);
   return {
+    /** Aborts when the caller's does, and with a limit's own reason when that has passed. */
     signal: controller.signal,
+    /** Sets a further limit, counted from now as in `createDeadline`. @returns what lifts it, which must be called */
     limit,
+    /** Lifts the first limit. */
     lift,
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       lift();
       signal?.removeEventListener("abort", abort);
     },
@@ -153,17 +148,15 @@ function outOfTime(): DOMException {
   return new DOMException("no answer in time", "TimeoutError");
 }
 
-/** One bound for many short waits, by one timer: a timer each would cost more than most of them. */
-export interface SharedDeadline {
-  /** What `work` resolves with, or `late` where it takes longer than the bound in whole seconds, by up to one more. */
-  race<T, L>(work: Promise<T>, late: L): Promise<T | L>;
-  close(): void;
-}
+export type SharedDeadline = ReturnType<typeof createSharedDeadline>;
 
 const tickMs = 1_000;
 
-/** Its timer alone does not keep the process alive. */
-export function createSharedDeadline(timeoutMs: number): SharedDeadline {
+/**
+ * One bound for many short waits, by one timer: a timer each would cost more than most of them. It alone does not keep the
+ * process alive.
+ */
+export function createSharedDeadline(timeoutMs: number) {
   // in the order of their ends
   const waits = new Set<Wait>();
   // counted, since to ask for the time costs more than all else here
@@ -181,6 +174,7 @@ export function createSharedDeadline(timeoutMs: number): SharedDeadline {
   Deno.unrefTimer(timer);
 
   return {
+    /** What `work` resolves with, or `late` where it takes longer than the bound in whole seconds, by up to one more. */
     race<T, L>(work: Promise<T>, late: L): Promise<T | L> {
       return new Promise((resolve, reject) => {
         const wait: Wait = { lastTick: ticks + ticksOfWait, expire: () => resolve(late) };

@@ -1,15 +1,7 @@
-/** Lets in a few at a time, in the order of asking. */
-export interface Queue {
-  /** Resolves with the function that leaves, to be called once; rejects with the signal's reason where it aborts first. */
-  enter(signal?: AbortSignal): Promise<() => void>;
-  /** Does the work when its turn has come. @throws what the work throws, or the signal's reason where it aborts before */
-  run<T>(work: () => T | Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Nobody is in it or waits. */
-  readonly isEmpty: boolean;
-}
+export type Queue = ReturnType<typeof createQueue>;
 
-/** @param places how many may be in it at once */
-export function createQueue(places = 1): Queue {
+/** Lets in a few at a time, in the order of asking. @param places how many may be in it at once */
+export function createQueue(places = 1) {
   const waiting = new Set<() => void>();
   let taken = 0;
 
@@ -26,6 +18,7 @@ export function createQueue(places = 1): Queue {
     letIn();
   }
 
+  /** Resolves with the function that leaves, to be called once; rejects with the signal's reason where it aborts first. */
   function enter(signal?: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -45,7 +38,8 @@ export function createQueue(places = 1): Queue {
 
   return {
     enter,
-    async run(work, signal) {
+    /** Does the work when its turn has come. @throws what the work throws, or the signal's reason where it aborts before */
+    async run<T>(work: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
       const leave = await enter(signal);
       try {
         return await work();
@@ -53,6 +47,7 @@ export function createQueue(places = 1): Queue {
         leave();
       }
     },
+    /** Nobody is in it or waits. */
     get isEmpty() {
       return taken === 0 && waiting.size === 0;
     },

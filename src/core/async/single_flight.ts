@@ -1,23 +1,7 @@
 import { AppError } from "../app_error.ts";
 import { untilAborted } from "./abort.ts";
 
-/** One piece of work at a time, whose result all get who ask for it while it is done. */
-export interface SingleFlight<T> {
-  /**
-   * The result of the work under way, or of `work` where there is none. A caller that aborts leaves the others alone;
-   * when the last has gone, the work's own signal aborts. Where another caller began the work and it throws, which may be
-   * due to that caller's connection, `work` is tried too.
-   *
-   * @throws what the work throws, or the signal's reason
-   */
-  join(signal: AbortSignal, work: Work<T>): Promise<T>;
-  /** As `join`, but only work that begins after this call, and by this method, will do. */
-  joinNext(signal: AbortSignal, work: Work<T>): Promise<T>;
-  /** As `join`, for callers that stay to the end: all of them get the same result or the same error. */
-  share(work: () => Promise<T>): Promise<T>;
-  /** Aborts what is under way. */
-  stop(): void;
-}
+export type SingleFlight<T> = ReturnType<typeof createSingleFlight<T>>;
 
 type Work<T> = (signal: AbortSignal) => Promise<T>;
 
@@ -30,7 +14,8 @@ interface Run<T> {
   callers: number;
 }
 
-export function createSingleFlight<T>(): SingleFlight<T> {
+/** One piece of work at a time, whose result all get who ask for it while it is done. */
+export function createSingleFlight<T>() {
   let current: Run<T> | undefined;
   let lastNumber = 0;
 
@@ -70,11 +55,19 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   }
 
   return {
-    async join(signal, work) {
+    /**
+     * The result of the work under way, or of `work` where there is none. A caller that aborts leaves the others alone;
+     * when the last has gone, the work's own signal aborts. Where another caller began the work and it throws, which may be
+     * due to that caller's connection, `work` is tried too.
+     *
+     * @throws what the work throws, or the signal's reason
+     */
+    async join(signal: AbortSignal, work: Work<T>): Promise<T> {
       signal.throwIfAborted();
       return await joinOrStart(signal, work, false);
     },
-    async joinNext(signal, work) {
+    /** As `join`, but only work that begins after this call, and by this method, will do. */
+    async joinNext(signal: AbortSignal, work: Work<T>): Promise<T> {
       signal.throwIfAborted();
       const before = lastNumber;
       while (current !== undefined && !(current.isNew && current.number > before)) {
@@ -82,12 +75,14 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       }
       return await joinOrStart(signal, work, true);
     },
-    share(work) {
+    /** As `join`, for callers that stay to the end: all of them get the same result or the same error. */
+    share(work: () => Promise<T>): Promise<T> {
       const run = current ?? start(work, false);
       run.callers = Infinity;
       return run.result;
     },
-    stop() {
+    /** Aborts what is under way. */
+    stop(): void {
       current?.stop.abort(new AppError("unavailable", "Cannot finish reading: the server is stopping"));
       current = undefined;
     },

@@ -1,11 +1,7 @@
 import { AppError } from "../app_error.ts";
 import { ignoreMissing } from "./replace_file.ts";
 
-/** Large files that come with the executable and the npm package, packed, and that few runs need. */
-export interface PackedFiles extends Disposable {
-  /** @throws {AppError} `internal` where the executable is not what was compiled */
-  read(name: string): Promise<Uint8Array<ArrayBuffer>>;
-}
+export type PackedFiles = NonNullable<Awaited<ReturnType<typeof openPackedFiles>>>;
 
 /** Where a file's bytes are: at an offset of the executable, or in a file of this name beside the index. */
 export type PackedFile =
@@ -16,15 +12,16 @@ export type PackedFile =
 type PackedFileIndex = Readonly<Record<string, PackedFile>>;
 
 /**
- * Opens the executable's packed files; undefined for a program that runs from its sources. What is opened stays the same
+ * Opens the large files that come with the executable and the npm package, packed, and that few runs need; undefined for a program that runs from its sources. What is opened stays the same
  * where an upgrade puts another executable in this one's place.
  */
-export async function openPackedFiles(): Promise<PackedFiles | undefined> {
+export async function openPackedFiles() {
   const index = await readIndex();
   if (index === undefined) return undefined;
   const executable = await Deno.open(Deno.execPath());
   return {
-    async read(name) {
+    /** @throws {AppError} `internal` where the executable is not what was compiled */
+    async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
       const packed = index[name];
       if (packed === undefined) throw new AppError("internal", `Cannot read ${name}: it was not packed`);
       try {

@@ -46,29 +46,24 @@ export function createHistograms(name: string, help: string, labels: readonly st
   return { of, family };
 }
 
-/** Values that their owners tell when they are asked. */
-interface Gauges {
-  /** Asks `read` for samples from now on, until what it returns is called. Samples with the same labels are added up. */
-  collect(read: () => Iterable<Sample>): () => void;
-}
-
-/** As createCounters(). @param kind.type `counter` for what only grows all the same */
+/** As createCounters(), of values that their owners tell when they are asked. @param kind.type `counter` for what only grows all the same */
 export function createGauges(
   name: string,
   help: string,
   labels: readonly string[] = [],
   kind: Pick<Described, "ofSeveral"> & { readonly type?: "counter" | "gauge" } = {},
-): Gauges & { readonly family: MetricFamily } {
+) {
   const owners = new Set<() => Iterable<Sample>>();
   const read = () => added([...owners].flatMap((read) => [...read()]));
   return {
-    collect(read) {
+    /** Asks `read` for samples from now on, until what it returns is called. Samples with the same labels are added up. */
+    collect(read: () => Iterable<Sample>): () => void {
       // the same function may be given twice
       const owner = () => read();
       owners.add(owner);
       return () => void owners.delete(owner);
     },
-    family: { name, help, labels, type: "gauge", ...kind, read },
+    family: { name, help, labels, type: "gauge", ...kind, read } as MetricFamily,
   };
 }
 

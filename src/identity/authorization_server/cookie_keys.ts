@@ -12,17 +12,12 @@ const lookEveryMs = 3_600_000;
 const lookAgainMs = 1_000;
 
 /** What the authorization server signs cookies with; tokens are looked up and not signed. */
-export interface CookieKeys extends Disposable {
-  /** Those of the moment, the newest first, which signs: each Base64url of 32 random bytes. */
-  readonly secrets: readonly string[];
-  /** Makes a new one where it is time. It also happens by itself, and never throws. */
-  renew(): Promise<void>;
-}
+export type CookieKeys = Awaited<ReturnType<typeof keepCookieKeys>>;
 
 /** Keeps the keys in the state, where all servers that use it have the same, and another one where the newest is 90 days old. */
 export async function keepCookieKeys(
   { state, logger }: { readonly state: State; readonly logger: Logger },
-): Promise<CookieKeys> {
+) {
   const known = new Map<number, { readonly secret: string; readonly madeAt: number }>();
   state.of(kind).follow((id, record) => {
     if (record === undefined) known.delete(Number(id));
@@ -70,10 +65,12 @@ export async function keepCookieKeys(
   }
   await renew();
   return {
-    get secrets() {
+    /** Those of the moment, the newest first, which signs: each Base64url of 32 random bytes. */
+    get secrets(): readonly string[] {
       const secrets = accepted().map(([, { secret }]) => secret);
       return secrets.length === 0 ? provisional : secrets;
     },
+    /** Makes a new one where it is time. It also happens by itself, and never throws. */
     renew,
     [Symbol.dispose]: () => clearTimeout(timer),
   };

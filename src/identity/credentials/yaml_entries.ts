@@ -15,12 +15,7 @@ import {
 import { AppError } from "../../core/app_error.ts";
 
 /** A credential file's YAML, with the comments and the order that an edit keeps. */
-export interface CredentialDocument {
-  readonly path: string;
-  readonly yaml: Document<Node, false>;
-  /** The line, from 1, at which a node of the document begins. */
-  lineOf(node: unknown): number;
-}
+export type CredentialDocument = ReturnType<typeof parseCredentialText>;
 
 /** A credential file's text, and where it is from. */
 export interface CredentialText {
@@ -59,7 +54,7 @@ export interface FieldFault {
 }
 
 /** @throws AppError `invalid`, with the line, for what is not YAML */
-export function parseCredentialText({ path, text }: CredentialText): CredentialDocument {
+export function parseCredentialText({ path, text }: CredentialText) {
   const lines = new LineCounter();
   // The library's own errors quote the file's text, which is secret. Its search for duplicate keys takes quadratic time;
   // readEntries() looks for them itself.
@@ -81,7 +76,8 @@ export function parseCredentialText({ path, text }: CredentialText): CredentialD
   return {
     path,
     yaml,
-    lineOf: (node) => lines.linePos(isNode(node) ? (node.range?.[0] ?? 0) : 0).line,
+    /** The line, from 1, at which a node of the document begins. */
+    lineOf: (node: unknown): number => lines.linePos(isNode(node) ? (node.range?.[0] ?? 0) : 0).line,
   };
 }
 

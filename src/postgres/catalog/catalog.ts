@@ -1,4 +1,4 @@
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Database, ReadRequest } from "../database.ts";

@@ -10,12 +10,6 @@ export type LookUp = (
   parameters: readonly string[],
 ) => Promise<readonly (readonly (string | null)[])[]>;
 
-interface FunctionGuardOptions {
-  /** VOLATILE functions that may be called: `name` or `schema.name`. */
-  readonly allowedFunctions: readonly string[];
-  readonly now?: () => number;
-}
-
 /** A function, and what may call it. */
 interface Call {
   readonly subject: string;
@@ -39,7 +33,11 @@ const rememberedMs = 5_000;
 const maxRememberedBytes = 4 * 1_048_576;
 
 /** Looks at what the names of a statement mean in a database, by the database's own catalogs. */
-export function createFunctionGuard({ allowedFunctions, now = Date.now }: FunctionGuardOptions) {
+export function createFunctionGuard({ allowedFunctions, now = Date.now }: {
+  /** VOLATILE functions that may be called: `name` or `schema.name`. */
+  readonly allowedFunctions: readonly string[];
+  readonly now?: () => number;
+}) {
   const allowed = new Set(allowedFunctions);
   const refused = JSON.stringify(refusedFunctionNames);
   let forbidden: Forbidden & { readonly until: number } = { ...nothing, until: -Infinity };

@@ -14,7 +14,7 @@ import {
   unwrap,
   visitNodes,
 } from "./syntax_tree.ts";
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
@@ -22,15 +22,7 @@ import { whyTooLarge } from "./value_size/query_size.ts";
  * `refused_functions.ts` does not name. `function_guard.ts` looks at what its names mean. It works in one go, so a server
  * has it behind `check_scheduler.ts`.
  */
-export interface StatementGuard {
-  /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
-  check(sql: string, options?: CheckOptions): GuardResult;
-  /**
-   * A short text, the same for statements that differ only in constants and spelling; undefined where the statement
-   * does not parse.
-   */
-  fingerprint(sql: string): string | undefined;
-}
+export type StatementGuard = Awaited<ReturnType<typeof createStatementGuard>>;
 
 interface CheckOptions {
   /** The values that come with the statement, for `$1` and on; none where absent. */
@@ -73,10 +65,15 @@ const maxDepth = 500;
 const tooDeep = "the statement is nested too deeply; split it with WITH";
 
 /** @param grammar as `compileGrammar` gives it, where it is there already */
-export async function createStatementGuard(grammar?: WebAssembly.Module): Promise<StatementGuard> {
+export async function createStatementGuard(grammar?: WebAssembly.Module) {
   const parser = await loadParser({ grammar });
   return {
-    check: (sql, options = {}) => checkStatement(parser, sql, options),
+    /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
+    check: (sql: string, options: CheckOptions = {}): GuardResult => checkStatement(parser, sql, options),
+    /**
+     * A short text, the same for statements that differ only in constants and spelling; undefined where the statement does not
+     * parse.
+     */
     fingerprint: parser.fingerprint,
   };
 }

@@ -192,22 +192,12 @@ interface Statement {
 /** By session, the statements that it keeps, by their texts; the one that was asked for last comes last. */
 const statementsOf = new WeakMap<pg.Client, Map<string, Statement>>();
 
-interface KeptStatement {
-  readonly name: string;
-  /** What to send first: nothing where the session has the statement. */
-  readonly preparation: readonly Buffer[];
-  /** The server comes to the preparation: it replaces the one that was not asked for the longest, and keeps this one. */
-  begun(): void;
-  /** Has it prepared anew the next time. */
-  forget(): void;
-}
-
 /**
  * A statement that a session keeps under a name, so that the server parses it once (PostgreSQL manual, "Extended Query": a
  * named statement lasts until it is closed). It takes the place of the one that was not asked for the longest. What was sent
  * after a statement that fails is not run, so nothing is noted before the server has come to it.
  */
-function keptStatement(client: pg.Client, text: string): KeptStatement {
+function keptStatement(client: pg.Client, text: string) {
   const statements = statementsOf.get(client) ?? new Map<string, Statement>();
   statementsOf.set(client, statements);
   const known = statements.get(text);
@@ -219,17 +209,20 @@ function keptStatement(client: pg.Client, text: string): KeptStatement {
   const closing = [replaced?.[1].name, isPrepared ? undefined : name].filter((name) => name !== undefined);
   return {
     name,
+    /** What to send first: nothing where the session has the statement. */
     preparation: [
       ...closing.map((name) => serialize.close({ type: "S", name })),
       ...(isPrepared ? [] : [serialize.parse({ name, text })]),
     ],
-    begun() {
+    /** The server comes to the preparation: it replaces the one that was not asked for the longest, and keeps this one. */
+    begun(): void {
       if (replaced !== undefined) statements.delete(replaced[0]);
       // it comes last
       statements.delete(text);
       statements.set(text, statement);
       statement.isPrepared = true;
     },
+    /** Has it prepared anew the next time. */
     forget: () => void (statement.isPrepared = false),
   };
 }

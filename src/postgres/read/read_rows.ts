@@ -3,13 +3,6 @@ import { Buffer } from "node:buffer";
 /** Values in PostgreSQL's own text format. */
 type Values = readonly (string | null)[];
 
-interface RowReaderOptions {
-  /** Gets the values of a row, with the length that its message tells of itself. */
-  readonly onRow: (fields: Values, length: number) => void;
-  /** Gets all other messages, which the driver's parser is for: one, or several that came together; none in part. */
-  readonly onOthers: (messages: Buffer) => void;
-}
-
 /** One byte for the kind, four for the length, which counts itself (PostgreSQL manual, "Message Formats"). */
 const headerBytes = 5;
 const dataRow = "D".charCodeAt(0);
@@ -29,7 +22,12 @@ const longestShort = 64;
  *
  * @returns what takes a part, and throws where that is against the protocol: then what follows cannot be understood
  */
-export function createRowReader({ onRow, onOthers }: RowReaderOptions): (part: Buffer) => void {
+export function createRowReader({ onRow, onOthers }: {
+  /** Gets the values of a row, with the length that its message tells of itself. */
+  readonly onRow: (fields: Values, length: number) => void;
+  /** Gets all other messages, which the driver's parser is for: one, or several that came together; none in part. */
+  readonly onOthers: (messages: Buffer) => void;
+}): (part: Buffer) => void {
   // of a message that came in part: what is there, and how much is needed to go on
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

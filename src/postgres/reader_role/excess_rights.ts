@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import { type CallerSettingFault, callerSettingFaults } from "../caller_setting_faults.ts";
@@ -148,23 +148,21 @@ const questions: readonly {
   },
 ];
 
-interface Looked {
-  /** As `readRelations` gives them for the role. */
-  readonly relations: readonly ReadableRelation[];
-  /** A role that callers read as, in place of the database's own. */
-  readonly callersRole?: string;
-  /** Roles that it must be a member of, since callers read as they. */
-  readonly neededRoles: readonly string[];
-  readonly signal: AbortSignal;
-}
-
 /**
  * What a role may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
  * @throws {AppError} as `readRelations` does
  */
 async function findExcessRights(
   database: Database,
-  { relations, callersRole, neededRoles, signal }: Looked,
+  { relations, callersRole, neededRoles, signal }: {
+    /** As `readRelations` gives them for the role. */
+    readonly relations: readonly ReadableRelation[];
+    /** A role that callers read as, in place of the database's own. */
+    readonly callersRole?: string;
+    /** Roles that it must be a member of, since callers read as they. */
+    readonly neededRoles: readonly string[];
+    readonly signal: AbortSignal;
+  },
 ): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
   const read = (sql: string) => readOwn(database, sql, signal, callersRole);
   const [[name] = []] = await read("SELECT current_user");

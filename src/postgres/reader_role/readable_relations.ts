@@ -3,7 +3,7 @@ import { serverItself } from "../../core/principal.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../read/portal.ts";
-import { stateSchema } from "../refused_schema.ts";
+import { stateSchema } from "../own_schema.ts";
 
 /** A table or a view, with what of it a reader is to see. */
 export interface ReadableRelation {

@@ -16,17 +16,15 @@ import { tellElapsed } from "../progress.ts";
 import type { ToolDefinition } from "./tool_definitions.ts";
 import { rowsReply, statementErrorReply, statementErrorText } from "../tools/statement_reply.ts";
 
-interface OfferedDefinitionsOptions {
-  readonly directory: DatabaseDirectory;
-  readonly changes: Changes;
-  readonly replaceTools: ToolRegistry["replaceDefined"];
-  /** Names the view that shows the rows of tools. Optional: none where views are switched off. */
-  readonly view?: JsonObject | undefined;
-}
-
 /** What a definitions file defines, as callers are offered it. */
 export function createOfferedDefinitions(
-  { directory, changes, replaceTools, view }: OfferedDefinitionsOptions,
+  { directory, changes, replaceTools, view }: {
+    readonly directory: DatabaseDirectory;
+    readonly changes: Changes;
+    readonly replaceTools: ToolRegistry["replaceDefined"];
+    /** Names the view that shows the rows of tools. Optional: none where views are switched off. */
+    readonly view?: JsonObject | undefined;
+  },
 ) {
   const resources = createDefinedResources({ directory });
   let prompts: readonly Prompt[] = [];

@@ -4,7 +4,7 @@ import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sq
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
 import { readQuestions } from "../questions/verified/read_questions.ts";
 import type { VerifiedQuestion } from "../questions/verified/verified_questions.ts";
-import { faultAt, readEntries, readSections, repeatedNames, type Section } from "./sections.ts";
+import { readDistinct, readSections, type Section } from "./sections.ts";
 import {
   availableToUsers,
   maxRows,
@@ -40,9 +40,9 @@ export async function readDefinitions(
 ): Promise<{ definitions?: ReadDefinitions; faults: Fault[] }> {
   const { sections, faults } = await readSections(text);
   if (sections === undefined) return { faults };
-  const { tools, faults: toolFaults } = await readTools(sections.tools, checks);
-  const { prompts, faults: promptFaults } = readPrompts(sections.prompts);
-  const { resources, faults: resourceFaults } = await readResources(sections.resources, checks);
+  const { made: tools, faults: toolFaults } = await readTools(sections.tools, checks);
+  const { made: prompts, faults: promptFaults } = await readPrompts(sections.prompts);
+  const { made: resources, faults: resourceFaults } = await readResources(sections.resources, checks);
   const { questions, faults: questionFaults } = await readQuestions(sections.questions, checks);
   const { models, faults: modelFaults } = await readModels(sections.models, checks);
   return {
@@ -92,30 +92,18 @@ type Definition = z.output<typeof prompt>;
 const placeholder = /\{\{([\w-]+)\}\}/g;
 
 /** What a definitions file's `prompts` hold. A definition with a fault is left out, and leaves the others as they are. */
-function readPrompts(section: Section): { prompts: Prompt[]; faults: Fault[] } {
-  const { entries, faults } = readEntries(section, prompt);
-  const repeated = repeatedNames(section, entries, "name");
-  faults.push(...repeated.faults);
-  const prompts: Prompt[] = [];
-  for (const { value, path } of repeated.entries) {
-    const found = [
-      ...(builtinPrompts.some((name) => name === value.name)
-        ? [faultAt(section, [...path, "name"], "is the name of a built-in prompt")]
-        : []),
-      ...value.messages.flatMap(({ content }, index) =>
-        unknownArguments(value, content).map((name) =>
-          faultAt(
-            section,
-            [...path, "messages", index, "content", "text"],
-            `{{${name}}} is none of the prompt's arguments`,
-          )
-        )
-      ),
-    ];
-    faults.push(...found);
-    if (found.length === 0) prompts.push(promptOf(value));
-  }
-  return { prompts, faults };
+function readPrompts(section: Section): Promise<{ made: Prompt[]; faults: Fault[] }> {
+  return readDistinct(section, prompt, "name", (value, report) => {
+    if (builtinPrompts.some((name) => name === value.name)) {
+      report(["name"], "is the name of a built-in prompt");
+    }
+    for (const [index, { content }] of value.messages.entries()) {
+      for (const name of unknownArguments(value, content)) {
+        report(["messages", index, "content", "text"], `{{${name}}} is none of the prompt's arguments`);
+      }
+    }
+    return promptOf(value);
+  });
 }
 
 function unknownArguments(
@@ -208,28 +196,16 @@ export type ResourceDefinition = z.output<typeof resource>;
 const ownSchemes = /^(?:pg|ui|postern):/i;
 
 /** What a definitions file's `resources` hold. A definition with a fault is left out, and leaves the others as they are. */
-async function readResources(
+function readResources(
   section: Section,
   checks: DefinitionChecks,
-): Promise<{ resources: ResourceDefinition[]; faults: Fault[] }> {
-  const { entries, faults } = readEntries(section, resource);
-  const repeated = repeatedNames(section, entries, "uri");
-  faults.push(...repeated.faults);
-  const resources: ResourceDefinition[] = [];
-  for (const { value, path } of repeated.entries) {
-    const at = (key: string, message: string | undefined) =>
-      message === undefined ? [] : [faultAt(section, [...path, key], message)];
-    const found = [
-      ...at("uri", ownSchemes.test(value.uri) ? "begins as the built-in ones do; use custom://" : undefined),
-      ...(value.type === "sql"
-        ? [
-          ...at("sql", await whyNotRunnable(value.sql, [], checks)),
-          ...at("database", whyNoDatabase(value.database, checks)),
-        ]
-        : at("data", value.data === undefined ? "is required" : undefined)),
-    ];
-    faults.push(...found);
-    if (found.length === 0) resources.push(value);
-  }
-  return { resources, faults };
+): Promise<{ made: ResourceDefinition[]; faults: Fault[] }> {
+  return readDistinct(section, resource, "uri", async (value, report) => {
+    if (ownSchemes.test(value.uri)) report(["uri"], "begins as the built-in ones do; use custom://");
+    if (value.type === "sql") {
+      report(["sql"], await whyNotRunnable(value.sql, [], checks));
+      report(["database"], whyNoDatabase(value.database, checks));
+    } else if (value.data === undefined) report(["data"], "is required");
+    return value;
+  });
 }

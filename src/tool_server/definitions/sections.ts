@@ -88,21 +88,44 @@ export function readEntries<Schema extends z.ZodType>(
   return { entries, faults };
 }
 
-/** Of definitions that share what they are known by, the first; each further one is a fault. */
-export function repeatedNames<Key extends string, T extends Readonly<Record<Key, string>>>(
+/** Takes what is wrong with a definition, and where in it; nothing where there is no message. */
+export type ReportFault = (within: SettingPath, message: string | undefined) => void;
+
+/**
+ * What the definitions of a section come to. Of those that share what they are known by, `key`, the first counts. One with a
+ * fault is left out, and stops no other.
+ * @param make reports what is wrong with a definition that fits its schema
+ * @param refuse as in readEntries()
+ */
+export async function readDistinct<
+  Schema extends z.ZodType<Readonly<Record<Key, string>>>,
+  Key extends string,
+  T,
+>(
   section: Section,
-  entries: readonly Entry<T>[],
+  schema: Schema,
   key: Key,
-): { entries: Entry<T>[]; faults: Fault[] } {
+  make: (value: z.output<Schema>, report: ReportFault) => T | Promise<T>,
+  refuse?: (item: unknown, path: SettingPath) => Fault | undefined,
+): Promise<{ made: NonNullable<T>[]; faults: Fault[] }> {
+  const { entries, faults } = readEntries(section, schema, refuse);
   const known = new Map<string, SettingPath>();
-  const faults: Fault[] = [];
-  const kept = entries.filter(({ value, path }) => {
+  const made: NonNullable<T>[] = [];
+  for (const { value, path } of entries) {
+    const found: Fault[] = [];
+    const report: ReportFault = (within, message) => {
+      if (message !== undefined) found.push(faultAt(section, [...path, ...within], message));
+    };
     const first = known.get(value[key]);
-    if (first === undefined) known.set(value[key], path);
-    else faults.push(faultAt(section, [...path, key], `${formatPath(first)} already has the same`));
-    return first === undefined;
-  });
-  return { entries: kept, faults };
+    if (first !== undefined) report([key], `${formatPath(first)} already has the same`);
+    else {
+      known.set(value[key], path);
+      const one = await make(value, report);
+      if (found.length === 0 && one !== undefined && one !== null) made.push(one);
+    }
+    faults.push(...found);
+  }
+  return { made, faults };
 }
 
 /** A fault of what stands at a path from the file's top. */

@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import { z } from "zod";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
-import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
+import { faultAt, readDistinct, type Section } from "./sections.ts";
 import { builtinTools } from "../builtin_kinds.ts";
 import type { JsonSchema } from "../tools/listed_schema.ts";
 import { matchedCharacters, whySlow } from "./slow_pattern.ts";
@@ -48,43 +48,20 @@ const tool = z.strictObject({
 const codeKinds: readonly unknown[] = ["pl-do", "pl-func"];
 
 /** What a definitions file's `tools` hold. A definition with a fault is left out, and leaves the others as they are. */
-export async function readTools(
+export function readTools(
   section: Section,
   checks: DefinitionChecks,
-): Promise<{ tools: ToolDefinition[]; faults: Fault[] }> {
-  const { entries, faults } = readEntries(section, tool, (item, path) => codeFault(section, item, path));
-  const repeated = repeatedNames(section, entries, "name");
-  faults.push(...repeated.faults);
-  const tools: ToolDefinition[] = [];
-  for (const { value, path } of repeated.entries) {
-    const { input, faults: schemaFaults } = readInputSchema(value.input_schema);
-    const at = (key: string, message: string | undefined) =>
-      message === undefined ? [] : [faultAt(section, [...path, key], message)];
-    const found = [
-      ...at(
-        "name",
-        builtinTools.some((name) => name === value.name) ? "is the name of a built-in tool" : undefined,
-      ),
-      ...schemaFaults.map((fault) =>
-        faultAt(section, [...path, "input_schema", ...fault.path], fault.message)
-      ),
-      ...at("sql", input && await whyNotRunnable(value.sql, input.names, checks)),
-      ...at("database", whyNoDatabase(value.database, checks)),
-    ];
-    faults.push(...found);
-    if (found.length > 0 || input === undefined) continue;
-    tools.push({
-      name: value.name,
-      title: value.title ?? titleOf(value.name),
-      description: value.description,
-      sql: value.sql,
-      input,
-      database: value.database,
-      maxRows: value.max_rows,
-      availableToUsers: value.available_to_users,
-    });
-  }
-  return { tools, faults };
+): Promise<{ made: ToolDefinition[]; faults: Fault[] }> {
+  return readDistinct(section, tool, "name", async (value, report): Promise<ToolDefinition | undefined> => {
+    const { name, title = titleOf(name), description, sql, database, max_rows: maxRows } = value;
+    const { input, faults } = readInputSchema(value.input_schema);
+    if (builtinTools.some((each) => each === name)) report(["name"], "is the name of a built-in tool");
+    for (const fault of faults) report(["input_schema", ...fault.path], fault.message);
+    report(["sql"], input && await whyNotRunnable(sql, input.names, checks));
+    report(["database"], whyNoDatabase(database, checks));
+    const availableToUsers = value.available_to_users;
+    return input && { name, title, description, sql, input, database, maxRows, availableToUsers };
+  }, (item, path) => codeFault(section, item, path));
 }
 
 function codeFault(section: Section, item: unknown, path: SettingPath): Fault | undefined {

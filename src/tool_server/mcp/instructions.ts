@@ -1,12 +1,5 @@
 import type { Principal } from "../../core/principal.ts";
 
-interface Offered {
-  readonly registry: { listTools(principal: Principal): readonly Named[] };
-  readonly prompts: { list(principal: Principal): readonly Named[] };
-  /** Optional: none where there is nothing to choose from. */
-  readonly databaseChoice?: { count(principal: Principal): number } | undefined;
-}
-
 interface Named {
   readonly name: string;
 }
@@ -17,7 +10,12 @@ interface Named {
  * depend on what another conversation of the same user has selected.
  */
 export function instructionsFor(
-  { registry, prompts, databaseChoice }: Offered,
+  { registry, prompts, databaseChoice }: {
+    readonly registry: { listTools(principal: Principal): readonly Named[] };
+    readonly prompts: { list(principal: Principal): readonly Named[] };
+    /** Optional: none where there is nothing to choose from. */
+    readonly databaseChoice?: { count(principal: Principal): number } | undefined;
+  },
   principal: Principal,
 ): string {
   const tools = new Set(registry.listTools(principal).map(({ name }) => name));

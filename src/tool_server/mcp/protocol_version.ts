@@ -150,15 +150,13 @@ const namedBy: ReadonlyMap<string, string> = new Map([
   ["tasks/cancel", "taskId"],
 ]);
 
-interface NamedByHeaders {
-  readonly protocolVersionHeader: string | undefined;
-  readonly mcpMethodHeader: string | undefined;
-  readonly mcpNameHeader: string | undefined;
-}
-
 /** What of the headers that proxies route by is missing or says something else than the body (SEP-2243). */
 function headerFault(
-  { protocolVersionHeader, mcpMethodHeader, mcpNameHeader }: NamedByHeaders,
+  { protocolVersionHeader, mcpMethodHeader, mcpNameHeader }: {
+    readonly protocolVersionHeader: string | undefined;
+    readonly mcpMethodHeader: string | undefined;
+    readonly mcpNameHeader: string | undefined;
+  },
   method: string,
   params: Params,
 ): JsonRpcError | undefined {

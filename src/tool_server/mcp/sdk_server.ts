@@ -11,13 +11,6 @@ import { answerError } from "./json_rpc_error.ts";
 import { addressIn, createMethods, type McpOptions } from "./methods.ts";
 import type { Tasks } from "./tasks.ts";
 
-interface SdkServerOptions {
-  /** How the client can be told of changes. Optional: without it, not at all. */
-  readonly tells?: ConnectionChanges | undefined;
-  /** Optional: none where no call becomes one: they are for clients of revision 2026-07-28. */
-  readonly tasks?: Tasks | undefined;
-}
-
 /**
  * One MCP server object of the official SDK, serving the registries to the one caller of a connection, whose signal aborts
  * once they are gone.
@@ -25,7 +18,12 @@ interface SdkServerOptions {
 export function createSdkServer(
   options: McpOptions,
   caller: CallContext,
-  { tells, tasks }: SdkServerOptions = {},
+  { tells, tasks }: {
+    /** How the client can be told of changes. Optional: without it, not at all. */
+    readonly tells?: ConnectionChanges | undefined;
+    /** Optional: none where no call becomes one: they are for clients of revision 2026-07-28. */
+    readonly tasks?: Tasks | undefined;
+  } = {},
 ): Server {
   const { principal } = caller;
   const server = new Server({ ...options.serverInfo }, {

@@ -19,26 +19,6 @@ export interface HistoryEntry {
   readonly at: number;
 }
 
-/**
- * What callers asked lately, so that a request may refer to earlier ones. Of each owner it keeps the last
- * `entriesPerOwner` entries, over all databases, for `entryLifetimeMs`. A history that cannot be read or written must
- * not stop the question: only `forget` throws.
- */
-export interface History {
-  /** The entries about one database, oldest first, and the owner's generation: another number after each `forget`. */
-  recent(owner: string, database: string): Promise<Recent>;
-  /**
-   * Keeps an entry, unless a text of it is longer than `maxEntryText`: half a statement would mislead whoever reads it.
-   * It also drops an entry whose request began in another generation, because the owner has called `forget` since.
-   */
-  add(owner: string, entry: HistoryEntry, generation: number): Promise<void>;
-  /**
-   * Removes an owner's entries about all databases and returns how many there were.
-   * @throws {AppError} `unavailable` where they may still be there
-   */
-  forget(owner: string): Promise<number>;
-}
-
 interface Recent {
   readonly entries: readonly HistoryEntry[];
   readonly generation: number;
@@ -93,8 +73,14 @@ const unknownGeneration = -1;
 const entryKind = "question";
 const forgottenKind = "questions forgotten";
 
-/** A history in the state. */
-export function createHistory(state: State, logger: Logger): History {
+export type History = ReturnType<typeof createHistory>;
+
+/**
+ * What callers asked lately, so that a request may refer to earlier ones. Of each owner it keeps the last
+ * `entriesPerOwner` entries, over all databases, for `entryLifetimeMs`. A history that cannot be read or written must
+ * not stop the question: only `forget` throws.
+ */
+export function createHistory(state: State, logger: Logger) {
   async function orWarn<T>(doing: string, otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -108,8 +94,9 @@ export function createHistory(state: State, logger: Logger): History {
   const ofOwner = (owner: string) => sql`kind = ${entryKind} AND owner = ${owner}`;
 
   return {
-    recent: (owner, database) =>
-      orWarn("read", { entries: [], generation: unknownGeneration }, async () => {
+    /** The entries about one database, oldest first, and the owner's generation: another number after each `forget`. */
+    recent: (owner: string, database: string): Promise<Recent> =>
+      orWarn<Recent>("read", { entries: [], generation: unknownGeneration }, async () => {
         const [[generation] = [], rows = []] = await state.read([
           sql`SELECT (${generationOf(owner)}) AS generation`,
           sql`SELECT value, created_at FROM records
@@ -123,7 +110,11 @@ export function createHistory(state: State, logger: Logger): History {
         return { entries, generation: Number(generation?.["generation"]) };
       }),
 
-    async add(owner, entry, generation) {
+    /**
+     * Keeps an entry, unless a text of it is longer than `maxEntryText`: half a statement would mislead whoever reads it.
+     * It also drops an entry whose request began in another generation, because the owner has called `forget` since.
+     */
+    async add(owner: string, entry: HistoryEntry, generation: number): Promise<void> {
       if (!isKept(entry) || generation === unknownGeneration) return;
       const { database, question, reply, at } = entry;
       const kept = reply.kind === "statement"
@@ -143,7 +134,11 @@ export function createHistory(state: State, logger: Logger): History {
         ], { mayBeLost: true }).then(() => {}));
     },
 
-    async forget(owner) {
+    /**
+     * Removes an owner's entries about all databases and returns how many there were.
+     * @throws {AppError} `unavailable` where they may still be there
+     */
+    async forget(owner: string): Promise<number> {
       const time = state.now();
       try {
         const [forgotten = []] = await state.change([

@@ -4,7 +4,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { clientId, clientSecret, freePort, startTokenIssuer } from "../../support/token_issuer.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { doctor } from "../../../src/app/checks/all_checks.ts";
-import type { DoctorIssuer } from "../../../src/app/checks/issuer_checks.ts";
+import type { DoctorIssuer } from "../../../src/app/checks/server_checks.ts";
 
 async function examine(issuer: DoctorIssuer): Promise<string[]> {
   const [diagnosis] = await doctor({

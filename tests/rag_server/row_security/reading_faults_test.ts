@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
 import { policyCondition } from "../../../src/rag_server/row_security/isolation_faults.ts";
-import { readingFaults } from "../../../src/app/checks/tables/row_security_check.ts";
+import { readingFaults } from "../../../src/app/checks/database_checks.ts";
 
 const { signal } = new AbortController();
 

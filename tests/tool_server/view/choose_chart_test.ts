@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chooseChart } from "../../../src/tool_server/view/page/choose_chart.ts";
+import { chooseChart } from "../../../src/tool_server/view/page/draw_chart.ts";
 
 const city = { name: "city", type: "text" };
 const day = { name: "day", type: "date" };

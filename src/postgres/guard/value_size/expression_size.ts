@@ -55,18 +55,16 @@ const textTypes =
 /** Columns of the catalogs, and functions, that return a hundred kilobytes in every database. */
 const longTexts = /^(ev_action|ev_qual|prosrc|prosqlbody|current_query|pg_get_viewdef|pg_get_functiondef)$/;
 
-interface ExpressionMeterOptions {
-  readonly refuse: Refuse;
-  readonly isRefused: () => boolean;
-  /** Counts what measuring itself takes. */
-  readonly spend: (steps: number) => void;
-  /** `nodes` are of all that stands in the query, which are copied wherever the value is. */
-  readonly measureQuery: (select: Fields, scope: Scope) => Query & { readonly nodes: number };
-}
-
 /** What it returns gives the shape of an expression, or of a list of them. */
 export function createExpressionMeter(
-  { refuse, isRefused, spend, measureQuery }: ExpressionMeterOptions,
+  { refuse, isRefused, spend, measureQuery }: {
+    readonly refuse: Refuse;
+    readonly isRefused: () => boolean;
+    /** Counts what measuring itself takes. */
+    readonly spend: (steps: number) => void;
+    /** `nodes` are of all that stands in the query, which are copied wherever the value is. */
+    readonly measureQuery: (select: Fields, scope: Scope) => Query & { readonly nodes: number };
+  },
 ): (expression: unknown, scope: Scope) => Shape {
   let totalSize = 0;
   /** What the statement itself spells out, which a value may hold beside what it makes. */

@@ -1,7 +1,6 @@
 import { wordStem } from "../../../text/word_stem.ts";
-import { abbreviations } from "./abbreviations.ts";
+import { abbreviations, irregularForms, synonyms } from "./synonyms.ts";
 import { skeleton, wordRoot, wordWeight } from "./name_words.ts";
-import { irregularForms, synonyms } from "./synonyms.ts";
 
 /** A word of the catalog that a request's word may mean, and how surely, above 0 to 1. */
 export interface Candidate {

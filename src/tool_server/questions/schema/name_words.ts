@@ -1,8 +1,7 @@
 import { wordStem } from "../../../text/word_stem.ts";
 import { words } from "../../../text/words.ts";
 import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
-import { abbreviations } from "./abbreviations.ts";
-import { synonyms } from "./synonyms.ts";
+import { abbreviations, synonyms } from "./synonyms.ts";
 
 /**
  * The words of an identifier or of a text that may hold identifiers, folded: `order_lines`, `orderLines`, `OrderLines2`

@@ -2,20 +2,18 @@ import { type History, historyDatabase, historyOwner } from "../history.ts";
 import { type Question, runStatement, type StatementAnswer, type VerifiedUse } from "../answer.ts";
 import type { Knowledge } from "../prompt_knowledge.ts";
 
-interface VerifiedAnswersOptions {
-  /** That of this moment; undefined where nothing was written down. */
-  readonly knowledge: () => Pick<Knowledge, "questions"> | undefined;
-  /** Optional: none where nobody reads what was asked before. */
-  readonly history?: History | undefined;
-  readonly now: () => number;
-}
-
 export type VerifiedAnswers = ReturnType<typeof createVerifiedAnswers>;
 
 const mostNear = 3;
 
 /** Answers requests in words by the statements of verified questions. */
-export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswersOptions) {
+export function createVerifiedAnswers({ knowledge, history, now }: {
+  /** That of this moment; undefined where nothing was written down. */
+  readonly knowledge: () => Pick<Knowledge, "questions"> | undefined;
+  /** Optional: none where nobody reads what was asked before. */
+  readonly history?: History | undefined;
+  readonly now: () => number;
+}) {
   return {
     /**
      * The rows of the question that a request asks; undefined where it asks none. The statement runs as it was written, with

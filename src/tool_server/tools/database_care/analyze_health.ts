@@ -61,13 +61,11 @@ const output = z.object({
 type ToldConcern = z.infer<typeof concern>;
 type Checked = z.infer<typeof checked>;
 
-interface AnalyzeHealthOptions {
+export function analyzeHealth({ directory, patience }: {
   readonly directory: DatabaseDirectory;
   /** Of transactions, as a part of what it is elsewhere. Optional; the default is 1. */
   readonly patience?: number;
-}
-
-export function analyzeHealth({ directory, patience }: AnalyzeHealthOptions): Tool {
+}): Tool {
   const checks = new Map<HealthCheckName, HealthCheck>(
     [
       cacheCheck,

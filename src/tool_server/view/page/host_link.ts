@@ -8,16 +8,14 @@ type Params = Readonly<Record<string, unknown>>;
 /** Calls a tool of the server through the host. */
 export type CallTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-interface HostLinkOptions {
-  /** Told of each notification of the host's. */
-  readonly onNotification: (method: string, params: Params) => void;
-}
-
 /**
  * JSON-RPC with the host that shows the page (MCP Apps, "Communication Protocol"). Only the window around the page is
  * listened to; its origin is not known, so what is said to it holds no more than it gave.
  */
-export function createHostLink({ onNotification }: HostLinkOptions) {
+export function createHostLink({ onNotification }: {
+  /** Told of each notification of the host's. */
+  readonly onNotification: (method: string, params: Params) => void;
+}) {
   const { parent } = browser;
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;

@@ -1,25 +1,22 @@
-import { chooseChart } from "./choose_chart.ts";
-import { drawChart } from "./draw_chart.ts";
+import { chooseChart, drawChart } from "./draw_chart.ts";
 import { type CallTool, isObject } from "./host_link.ts";
 import { element, type PageElement } from "./page_dom.ts";
 import { createRowsTable } from "./rows_table.ts";
 import { shownText, wholeCharacters } from "./shown_text.ts";
 import { readToolResult, type ShownRows } from "./tool_result.ts";
 
-interface RowsViewOptions {
-  readonly locale: string | undefined;
-  /** How many rows the call asked for. */
-  readonly limit: number;
-  /** Optional: none where the host does not allow it. */
-  readonly callTool: CallTool | undefined;
-}
-
 /** More rows are no longer read by a person. */
 const mostRows = 5_000;
 const longestStatement = 20_000;
 
 /** Rows as a table, below a chart where they suit one, with a way to the next rows. */
-export function rowsView(first: ShownRows, { locale, limit, callTool }: RowsViewOptions): PageElement {
+export function rowsView(first: ShownRows, { locale, limit, callTool }: {
+  readonly locale: string | undefined;
+  /** How many rows the call asked for. */
+  readonly limit: number;
+  /** Optional: none where the host does not allow it. */
+  readonly callTool: CallTool | undefined;
+}): PageElement {
   const { columns, sql, database } = first;
   let { rows, truncated, nextOffset } = first;
   const table = createRowsTable(columns, rows);

@@ -1,2 +1,0 @@
-/** Where servers that share their state keep sessions, grants and keys: no caller's statement reads it. */
-export const stateSchema = "postern_state";
