@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { chooseChart } from "../../src/tool_server/view/page/choose_chart.ts";
+import { chooseChart } from "../../src/tool_server/view/page/draw_chart.ts";
 import { drawChart } from "../../src/tool_server/view/page/draw_chart.ts";
 import type { ShownRows } from "../../src/tool_server/view/page/tool_result.ts";
 import { Code, Copy, Empty, Failure, Shown, Tabs } from "../parts.tsx";
