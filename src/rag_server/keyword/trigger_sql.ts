@@ -74,9 +74,8 @@ BEGIN
       RETURNING doc, length, terms)
     INSERT INTO ${recent} (term, entry)
     SELECT DISTINCT a.term, a.entry
-    FROM (SELECT ${
-    termOf("e")
-  } AS term, ${entry} AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
+    FROM (SELECT ${termOf("e")} AS term, ${entry} AS entry
+      FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
     WHERE ${impactOf("a.entry")} >= coalesce((SELECT l.floor FROM ${lists} l WHERE l.term = a.term), 0);
   END IF;
   RETURN NULL;
