@@ -72,6 +72,7 @@ function analysisSql(text: string, config: string, written: string): string {
         FROM unnest(to_tsvector('pg_catalog.simple', spaced)) u
         CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
         WHERE f.word <> u.lexeme AND ${vector("u.lexeme")} <> '')`;
+  const again = foldVectorSql(vector(unaccented));
   // a word loses its accents after its ending, which the stemmers of Romance languages know by them; for who types none,
   // it is there as it would be without
   return `(SELECT ${readableSql(`left(${text}, ${maxTextLength})`)} AS body OFFSET 0) readable
@@ -82,8 +83,7 @@ function analysisSql(text: string, config: string, written: string): string {
     CROSS JOIN LATERAL (SELECT ARRAY(SELECT u.lexeme FROM unnest(ts_delete(written, tsvector_to_array(whole))) u
       WHERE ${vector("u.lexeme")} = '') AS stops,
       ${known} AS known OFFSET 0) first_forms
-    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(spaced) > length(spaced)
-      THEN ${foldVectorSql(vector(unaccented))} END AS again OFFSET 0) second_forms
+    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(spaced) > length(spaced) THEN ${again} END AS again OFFSET 0) second_forms
     CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(again, tsvector_to_array(known)), 'C'), '')
       || coalesce((${written}), '') AS words OFFSET 0) found`;
 }

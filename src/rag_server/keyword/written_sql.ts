@@ -59,10 +59,8 @@ const ways = [
     expression,
     `SELECT concat_ws('-', ${year}, lpad(${month}, 2, '0'), lpad(${day}, 2, '0')) WHERE (${month})::int BETWEEN 1 AND 12`,
   ]),
-].map(([expression, words]) =>
-  `SELECT word, place, ''
-      FROM regexp_matches(plain COLLATE "C", ${quoteLiteral(apart + expression)}, 'g')
-        WITH ORDINALITY r(m, place)
+].map(([expression, words]) => [quoteLiteral(apart + expression), words]).map(([expression, words]) =>
+  `SELECT word, place, '' FROM regexp_matches(plain COLLATE "C", ${expression}, 'g') WITH ORDINALITY r(m, place)
       CROSS JOIN LATERAL (${words}) w(word) WHERE plain COLLATE "C" ~ '[0-9#+]'`
 );
 

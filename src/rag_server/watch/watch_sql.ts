@@ -38,8 +38,9 @@ export function watchSql(
   const triggers: Readonly<Record<string, string>> = {
     insert: `AFTER INSERT ON ${relation} FOR EACH ROW WHEN (NEW.${textColumn} IS NOT NULL${isNew}) ${run}`,
     update: `AFTER UPDATE ON ${relation} FOR EACH ROW
-  WHEN (${text("OLD")} IS DISTINCT FROM ${text("NEW")}
-    OR OLD.${key.column} IS DISTINCT FROM NEW.${key.column}) ${run}`,
+  WHEN (${text("OLD")} IS DISTINCT FROM ${
+      text("NEW")
+    } OR OLD.${key.column} IS DISTINCT FROM NEW.${key.column}) ${run}`,
     delete: `AFTER DELETE ON ${relation} FOR EACH ROW ${run}`,
     truncate: `AFTER TRUNCATE ON ${relation} FOR EACH STATEMENT ${run}`,
   };
@@ -58,8 +59,9 @@ END $owner$`,
     locking: [
       // of a table that was dropped and made again
       `INSERT INTO ${embeddedColumns} AS c (name, target, vector_column, model)
-  VALUES (${ofName}, ${quoteLiteral(relation)}::regclass, ${quoteLiteral(vectorColumn)},
-    ${quoteLiteral(model)})
+  VALUES (${ofName}, ${quoteLiteral(relation)}::regclass, ${quoteLiteral(vectorColumn)}, ${
+        quoteLiteral(model)
+      })
   ON CONFLICT (name) DO UPDATE SET target = excluded.target, model = excluded.model, is_current = false
   WHERE c.target <> excluded.target`,
       ...(isRequired ? [`ALTER TABLE ${relation} ALTER COLUMN ${vector} DROP NOT NULL`] : []),
