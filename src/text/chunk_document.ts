@@ -33,11 +33,6 @@ interface SectionChunk {
   readonly body: string;
 }
 
-interface Chunk {
-  /** The headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself. */
-  readonly text: string;
-}
-
 /** The same input gives the same chunks only while this stays; it changes with what `chunkDocument` makes of a text. */
 export const chunkerVersion = 1;
 
@@ -49,9 +44,10 @@ const tinyTokens = 40;
  * of two top-level sections unless both are. Headings, paragraphs and sentences stay whole where they fit; tables and
  * code are cut between lines, and a table's header is repeated.
  *
+ * @returns the chunks: each has its headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself
  * @throws {RangeError} where `maxTokens` is below 40 or `overlapTokens` above half of it
  */
-export function chunkDocument(document: SourceDocument, options: ChunkOptions): Chunk[] {
+export function chunkDocument(document: SourceDocument, options: ChunkOptions): string[] {
   const { maxTokens, overlapTokens } = options;
   if (!(maxTokens >= 40) || !(overlapTokens >= 0 && overlapTokens <= maxTokens / 2)) {
     throw new RangeError(`Cannot chunk: ${maxTokens} tokens with an overlap of ${overlapTokens}`);
@@ -70,7 +66,7 @@ export function chunkDocument(document: SourceDocument, options: ChunkOptions): 
       isAlone: chunks.length === 1,
     }));
   });
-  return joinTiny(cut, maxTokens).map((piece) => ({ text: withHeading(piece) }));
+  return joinTiny(cut, maxTokens).map(withHeading);
 }
 
 interface Piece extends SectionChunk {
@@ -277,12 +273,11 @@ function cutLong(text: string, room: number, firstGap: string): Part[] {
   const window = (room + 1) * mostLettersPerToken;
   let rest = text;
   let gap = firstGap;
-  for (
-    let start = rest.slice(0, window);
-    endOfTokens(start, room) < start.length;
-    start = rest.slice(0, window)
-  ) {
-    const piece = cutToTokens(start, room) || start.slice(0, Math.max(1, endOfTokens(start, room)));
+  for (;;) {
+    const start = rest.slice(0, window);
+    const end = endOfTokens(start, room);
+    if (end === start.length) break;
+    const piece = cutToTokens(start, room) || start.slice(0, Math.max(1, end));
     parts.push({ text: piece, gap });
     const following = rest.slice(piece.length);
     rest = following.trimStart();

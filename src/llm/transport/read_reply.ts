@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import type { Deadline } from "../../core/async/deadline.ts";
@@ -44,7 +45,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
   }
   if (length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(join(parts)));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)));
   } catch {
     // the parser's own message quotes the reply, which may hold texts that belong in no log
     throw new AttemptError("provider", `the reply is not JSON (${sizeText(length)})`);
@@ -63,7 +64,7 @@ export async function readErrorBody(response: Response, incoming: Incoming): Pro
     }
   }
   await awaitAtMost(errorBodyMs, collect(), incoming).catch(() => {});
-  return new TextDecoder().decode(join(parts));
+  return new TextDecoder().decode(Buffer.concat(parts));
 }
 
 /**
@@ -174,16 +175,6 @@ async function awaitAtMost<T>(ms: number, owed: Promise<T>, { deadline }: Incomi
   } finally {
     lift();
   }
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }
 
 /**

@@ -9,9 +9,6 @@ export interface SourceRequest {
   readonly options: ChunkOptions;
 }
 
-/** The first message; each one after it answers a request. */
-export type ReadyMessage = "ready";
-
 export type SourceReply =
   | { readonly kind: "chunks"; readonly title: string; readonly texts: readonly string[] }
   | { readonly kind: "skipped"; readonly reason: string }
@@ -22,7 +19,7 @@ async function reply({ path, bytes, options }: SourceRequest): Promise<SourceRep
     const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
     const { title } = reading.document;
-    const texts = chunkDocument(reading.document, options).map(({ text }) => text);
+    const texts = chunkDocument(reading.document, options);
     return texts.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, texts };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
@@ -34,6 +31,6 @@ addEventListener("message", (event) => {
   const [port] = event.ports;
   if (port === undefined) return;
   port.onmessage = async ({ data }: MessageEvent<SourceRequest>) => port.postMessage(await reply(data));
-  const ready: ReadyMessage = "ready";
-  port.postMessage(ready);
+  // it has loaded what it needs
+  port.postMessage("ready");
 });

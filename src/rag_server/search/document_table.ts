@@ -2,7 +2,8 @@ import { defined } from "../../core/defined.ts";
 import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Row } from "../../postgres/read/portal.ts";
+import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
+import { sqlStateOf } from "../../postgres/sql_session.ts";
 import {
   nameInMessage,
   quoteParts,
@@ -14,7 +15,7 @@ import {
 import { compileFilter } from "../filter/compile_filter.ts";
 import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
-import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
+import { type ColumnType, columnTypeOf, readColumns } from "./column_type.ts";
 import { basesSql, findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
 /** A pipeline's table as it is configured. */
@@ -74,8 +75,6 @@ interface RowKey {
   readonly isId: boolean;
 }
 
-type Read = (text: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
-
 /**
  * Looks at a table once, so that a query need not.
  *
@@ -89,16 +88,12 @@ export async function readTable(
 ): Promise<DocumentTable> {
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot search table ${nameInMessage(settings.table)}: ${reason}`);
-  const read: Read = (text, parameters = []) => readRows(database, text, parameters, signal);
+  const read: Read = (...statement) => readRows(database, signal, ...statement);
   const found = await findRelation(read, settings.table);
   if (found === undefined) throw fail("there is no such table or view");
   const { oid, relation, kind } = found;
 
-  const columns = new Map<string, CatalogColumn>();
-  for (const [json] of await read(columnsSql, [oid])) {
-    const column: CatalogColumn = JSON.parse(json ?? "");
-    columns.set(column.name, column);
-  }
+  const columns = await readColumns(read, oid);
   const find = (name: string) => {
     const column = columns.get(name);
     if (column === undefined) throw fail(`it has no column "${name}"`);
@@ -165,12 +160,18 @@ export async function findRelation(
   const isSimple = /^[\w$.]+$/.test(table);
   const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
   for (const candidate of candidates) {
-    const [row] = await read(relationSql, [candidate]);
+    const [row] = await read(relationSql, [candidate]).catch((error) => {
+      if (noRelationsName.includes(sqlStateOf(error))) return [];
+      throw error;
+    });
     const [oid, relation, kind] = row ?? [];
     if (oid && relation && kind) return { oid, relation, kind };
   }
   return undefined;
 }
+
+/** PostgreSQL's answers to a name that no relation could have: bad syntax, too many parts, another database. */
+const noRelationsName: readonly unknown[] = ["42601", "42602", "0A000"];
 
 /** Reads of a relation, by its name as SQL: oid, qualified name, kind. */
 const relationSql = `
@@ -255,29 +256,4 @@ async function planWith(
 function hasTooFewValues(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && cause.code === "08P01";
-}
-
-/** PostgreSQL's answers to a name that no relation could have: bad syntax, too many parts, another database. */
-const noRelationsName = ["42601", "42602", "0A000"];
-
-async function readRows(
-  database: Database,
-  text: string,
-  parameters: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly Row[]> {
-  const result = await database.read({
-    principal: serverItself,
-    trusted: true,
-    signal,
-    sql: text,
-    parameters,
-  });
-  if (result.ok) return result.rows;
-  signal.throwIfAborted();
-  if (text === relationSql && noRelationsName.includes(result.error.sqlState ?? "")) return [];
-  throw new AppError(
-    "upstream",
-    `Cannot read the catalog of database "${database.name}": ${result.error.message}`,
-  );
 }

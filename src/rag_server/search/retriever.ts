@@ -15,11 +15,15 @@ import type { Filter } from "../query.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import { readOperators } from "../keyword/question_operators.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
+import { depthOf, fuseTables, maxDepth, withStandings } from "./fusion.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
-import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
-import { withStandings } from "./standings.ts";
+import {
+  createStoredDocuments,
+  maxCharacters,
+  statementFault,
+  type StoredDocuments,
+} from "./stored_documents.ts";
 import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
@@ -168,13 +172,8 @@ export function createRetriever(
     const vector = embedding instanceof Float32Array ? embedding : await embedding();
     const { name, vector: { dimensions } } = planned.table;
     if (dimensions !== undefined && dimensions !== vector.length) {
-      throw new AppError(
-        "upstream",
-        `Cannot search table ${
-          nameInMessage(name)
-        }: its vectors have ${dimensions} dimensions, but the provider's have ` +
-          `${vector.length}`,
-      );
+      const reason = `its vectors have ${dimensions} dimensions, but the provider's have ${vector.length}`;
+      throw new AppError("upstream", `Cannot search table ${nameInMessage(name)}: ${reason}`);
     }
     return { ...planned, embedding: vector };
   }
@@ -258,11 +257,7 @@ export function createRetriever(
     // a policy's cast quotes the claim that it is given
     const told = table.isExact ? withoutQuotes(error) : error;
     logger.warn("search failed", { database: database.name, table: table.name, error: told });
-    return error.kind === "timeout"
-      ? new AppError("timeout", "Cannot search the documents: it took too long")
-      : new AppError("upstream", "Cannot search the documents: the database reported an error", {
-        ...(error.sqlState !== undefined && { data: { sqlState: error.sqlState } }),
-      });
+    return statementFault("search the documents", error);
   }
 
   return {
