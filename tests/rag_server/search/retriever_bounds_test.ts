@@ -116,9 +116,23 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     hybrid: true,
     signal: new AbortController().signal,
   };
-  for (const vectorWeight of [0, 0.5]) {
+  for (
+    const [vectorWeight, statementTimeoutMs, bounds] of [
+      [0, 1_000, [200, 800]],
+      [0.5, 1_000, [200, 800]],
+      [0.5, 300, [150, 150]],
+    ] as const
+  ) {
+    const asked: unknown[] = [];
     const retriever = createRetriever({
-      database: fixture.database,
+      database: {
+        ...fixture.database,
+        statementTimeoutMs,
+        read: (request) => {
+          asked.push(request.timeoutMs);
+          return fixture.database.read(request);
+        },
+      },
       tables: [slow],
       search: { hybridEnabled: true, vectorWeight },
       hybridTimeoutMs: 200,
@@ -126,6 +140,8 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     });
     const found = await retriever.retrieve(request);
     assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
+    // both searches together keep to the time of a statement
+    assert.deepEqual(asked, bounds);
     assert.match(
       log.splice(0).join("\n").trim(),
       /^[^\n]*the answer uses the vector search only, and not the question's quotes and exclusions[^\n]*$/,
