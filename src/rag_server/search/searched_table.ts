@@ -1,8 +1,14 @@
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { SqlText } from "../../postgres/sql_text.ts";
+import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordSearch, lackOfWords, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
+import {
+  isScannedSql,
+  keywordSearch,
+  lackOfWords,
+  longestScan,
+  type SearchByWords,
+} from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
@@ -39,7 +45,7 @@ export const fewTexts = 1_000;
 
 /** For the log, of a table that `needsWordsColumn`. */
 export const wordsColumnText =
-  "Callers who may see more than 10,000 rows or 128 MiB of a table's texts are answered by meaning alone, not by words; " +
+  `Callers who may see more than ${longestScan.text} of a table's texts are answered by meaning alone, not by words; ` +
   "give the table a tsvector column with a GIN index: -doctor has the SQL";
 
 /**
@@ -63,12 +69,23 @@ export async function openSearchedTable(
     ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
   };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
-  const { rows, bytes } = table.volume;
-  const isMuch = rows > longestScan.rows || bytes > longestScan.bytes;
+  const { rows } = table;
+  const areMany = rows > longestScan.rows;
   // what others have does not decide how a caller is answered: the search counts what that caller may see
-  if (index.isOfCallers) return { ...searched, ...(isMuch && { needsWordsColumn: true }) };
-  if (isMuch) return { table, needsKeywordIndex: true };
+  if (index.isOfCallers) return { ...searched, ...(areMany && { needsWordsColumn: true }) };
+  const isScanned = !areMany && await holds(database, isScannedSql(index, table.filter), signal);
+  if (!isScanned) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
+}
+
+async function holds(database: Database, condition: SqlText, signal: AbortSignal): Promise<boolean> {
+  const result = await database.read({
+    principal: serverItself,
+    trusted: true,
+    signal,
+    ...renderSql(sql`SELECT ${condition}`),
+  });
+  return result.ok && result.rows[0]?.[0] === "t";
 }
 
 /**
