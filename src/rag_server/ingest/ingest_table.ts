@@ -14,7 +14,7 @@ export interface IngestTableOptions {
 }
 
 /** The details of a chunk, besides its text and vector, for which a table may have columns. */
-export const detailNames = ["source", "title", "position", "metadata"] as const;
+export const detailNames = ["source", "title", "position", "page", "metadata"] as const;
 export type DetailName = (typeof detailNames)[number];
 
 /** A table that chunks can be written to; names are quoted. */
@@ -68,6 +68,7 @@ interface Column {
   readonly qualifiedType: string;
   readonly sqlType: string;
   readonly isText: boolean;
+  readonly isNullable: boolean;
   readonly needsValue: boolean;
   readonly isGenerated: boolean;
 }
@@ -76,7 +77,7 @@ const columnsSql = `
   SELECT coalesce(json_agg(json_build_object('name', a.attname, 'quoted', quote_ident(a.attname),
     'modifier', a.atttypmod, 'typeName', t.typname, 'qualifiedType', format('%I.%I', n.nspname, t.typname),
     'sqlType', format_type(t.oid, -1), 'isText', t.typcategory = 'S',
-    'needsValue', a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
+    'isNullable', NOT a.attnotnull, 'needsValue', a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
     'isGenerated', a.attgenerated <> '' OR a.attidentity = 'a') ORDER BY a.attnum), '[]')
   FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
   WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped`;
@@ -133,9 +134,11 @@ export async function readIngestTable(
   };
 }
 
-function fitsDetail({ name, isText, isGenerated, typeName }: Column): boolean {
+function fitsDetail({ name, isText, isGenerated, isNullable, typeName }: Column): boolean {
   if (isGenerated || !detailNames.some((detail) => detail === name)) return false;
-  if (name === "position") return ["int2", "int4", "int8"].includes(typeName);
+  // most formats have no pages
+  if (name === "page" && !isNullable) return false;
+  if (name === "position" || name === "page") return ["int2", "int4", "int8"].includes(typeName);
   if (name === "metadata") return ["json", "jsonb"].includes(typeName);
   return isText;
 }
@@ -159,11 +162,11 @@ export async function createIngestTable(
   const schema = await ensureExtension(session, options.table);
   const { textColumn, vectorColumn, idColumn = "id" } = options;
   const own = [idColumn, textColumn, vectorColumn];
-  const details = { source: "text", title: "text", position: "int" };
+  const details = { source: "text NOT NULL", title: "text NOT NULL", position: "int NOT NULL", page: "int" };
   const columns = [
     `${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
     ...Object.entries(details).filter(([name]) => !own.includes(name))
-      .map(([name, type]) => `${name} ${type} NOT NULL`),
+      .map(([name, type]) => `${name} ${type}`),
     `${quoteIdentifier(textColumn)} text NOT NULL`,
     `${quoteIdentifier(vectorColumn)} ${schema}.vector(${dimensions}) NOT NULL`,
   ];

@@ -14,6 +14,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
+import type { Chunk } from "../../text/chunk_document.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 interface ChunkWriterOptions {
@@ -41,13 +42,13 @@ interface ReadFile {
   readonly source: string;
   readonly title: string;
   readonly hash: string;
-  readonly texts: readonly string[];
+  readonly chunks: readonly Chunk[];
   /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
 }
 
 interface PendingFile extends ReadFile {
-  readonly chunks: readonly { readonly text: string; readonly hash: string; readonly key?: string }[];
+  readonly chunks: readonly (Chunk & { readonly hash: string; readonly key?: string })[];
   readonly goneKeys: readonly string[];
 }
 
@@ -80,10 +81,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       ? []
       : await readChunks(session, target, file.record);
     const keysOf = Map.groupBy(rows, ({ hash }) => hash);
-    const chunks = file.texts.map((text) => {
-      const hash = sha256(`${embedding.name} ${text}`);
+    const chunks = file.chunks.map((chunk) => {
+      const hash = sha256(`${embedding.name} ${chunk.text}`);
       const key = keysOf.get(hash)?.shift()?.key;
-      return { text, hash, ...defined({ key }) };
+      return { ...chunk, hash, ...defined({ key }) };
     });
     return { ...file, chunks, goneKeys: [...keysOf.values()].flat().map(({ key }) => key) };
   }
@@ -134,10 +135,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
 
   async function write(file: PendingFile): Promise<void> {
     if (target === undefined) return;
-    const chunks = file.chunks.map(({ text, hash, key }): ReadyChunk =>
+    const chunks = file.chunks.map(({ key, ...chunk }): ReadyChunk =>
       key === undefined
-        ? { text, hash, vector: vectors.get(hash) ?? new Float32Array() }
-        : { text, hash, key }
+        ? { ...chunk, vector: vectors.get(chunk.hash) ?? new Float32Array() }
+        : { ...chunk, key }
     );
     const written = chunks.filter((chunk) => "vector" in chunk).length;
     try {
@@ -192,7 +193,8 @@ async function dimensionsInUse(session: SqlSession, target: IngestTable): Promis
 
 /** A chunk that has a row already, or the vector for a new one. */
 type ReadyChunk =
-  & { readonly text: string; readonly hash: string }
+  & Chunk
+  & { readonly hash: string }
   & ({ readonly key: string } | { readonly vector: Float32Array });
 
 interface ReadyFile {
@@ -242,12 +244,14 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** The values of the details' columns, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
+/** The values of the details' columns, as SQL over a row `r` with a `position` and a `page`; `$2` is the file's path, `$3` the title. */
 const detailValues: Readonly<Record<DetailName, string>> = {
   source: "$2::text",
   title: "$3::text",
   position: "r.position",
-  metadata: "json_build_object('source', $2::text, 'title', $3::text, 'position', r.position)",
+  page: "r.page",
+  metadata:
+    "json_strip_nulls(json_build_object('source', $2::text, 'title', $3::text, 'position', r.position, 'page', r.page))",
 };
 
 function detailsOf(table: IngestTable): { name: DetailName; value: string }[] {
@@ -264,7 +268,7 @@ async function updateKept(
   session: SqlSession,
   table: IngestTable,
   { path, title, record }: ReadyFile,
-  rows: readonly { readonly key: string; readonly position: number }[],
+  rows: readonly { readonly key: string; readonly position: number; readonly page?: number }[],
 ): Promise<void> {
   const isRenamed = record?.hash === "";
   // the text has not changed, so the row's other columns stay as others wrote them, unless they name the file
@@ -273,10 +277,10 @@ async function updateKept(
   const differences = details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`);
   await session.query(
     `UPDATE ${table.relation} t SET ${details.map(({ name, value }) => `${name} = ${value}`).join(", ")}
-      FROM json_to_recordset($1::json) AS r(key text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(key text, position int, page int), ${header}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${isRenamed ? "true" : differences.join(" OR ")})`,
-    [JSON.stringify(rows.map(({ key, position }) => ({ key, position }))), path, title],
+    [JSON.stringify(rows.map(({ key, position, page }) => ({ key, position, page }))), path, title],
   );
 }
 
@@ -285,7 +289,7 @@ async function insertRows(
   session: SqlSession,
   table: IngestTable,
   { path, title }: ReadyFile,
-  rows: readonly { readonly text: string; readonly vector: Float32Array; readonly position: number }[],
+  rows: readonly (Chunk & { readonly vector: Float32Array; readonly position: number })[],
 ): Promise<readonly string[]> {
   const details = detailsOf(table);
   const columns = [
@@ -294,8 +298,9 @@ async function insertRows(
     ...(table.needsId ? [{ name: table.idColumn, value: `r.id::${table.idType}` }] : []),
     ...details,
   ];
-  const records = rows.map(({ text, vector, position }) => ({
+  const records = rows.map(({ text, vector, position, page }) => ({
     text,
+    page,
     vector: `[${vector.join(",")}]`,
     position,
     ...(table.needsId && { id: crypto.randomUUID() }),
@@ -303,7 +308,7 @@ async function insertRows(
   const inserted = await session.query(
     `INSERT INTO ${table.relation} (${columns.map(({ name }) => name).join(", ")})
       SELECT ${columns.map(({ value }) => value).join(", ")}
-      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int, page int), ${header}
       ORDER BY r.position RETURNING ${table.idColumn}`,
     [JSON.stringify(records), path, title],
   );
