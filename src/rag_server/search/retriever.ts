@@ -130,8 +130,9 @@ export function createRetriever(
   // what is left after it has to be worth a search
   const longestHybridMs = Math.min(hybridTimeoutMs, database.statementTimeoutMs / 2);
   const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
-  for (const { table, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
+  for (const { table, encodingFault, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
     const fields = { database: database.name, table: table.name };
+    if (encodingFault !== undefined) logger.warn(encodingFault.message, fields);
     if (needsKeywordIndex) {
       logger.warn(
         "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",

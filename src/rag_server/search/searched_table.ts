@@ -1,6 +1,7 @@
+import { AppError } from "../../core/app_error.ts";
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
+import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
 import {
   isScannedSql,
@@ -30,6 +31,8 @@ export interface SearchedTable {
    * or no rows, by a plan that was made for every question.
    */
   readonly isPlannedAnew?: boolean;
+  /** Why its words are searched by no means at all. */
+  readonly encodingFault?: AppError;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
   /** Whether callers who may see too much to read get no search by words, for want of a `tsvector` column. */
@@ -60,6 +63,8 @@ export async function openSearchedTable(
 ): Promise<SearchedTable> {
   const found = await readTable(database, settings, signal);
   const table: DocumentTable = isOfCallers(database, found) ? { ...found, isExact: true } : found;
+  const fault = encodingFault(table);
+  if (fault !== undefined) return { table, encodingFault: fault };
   const index = await keywordIndexOf(database, table, settings, signal);
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = {
@@ -96,19 +101,33 @@ export function isOfCallers(database: Database, { mayHideRows }: DocumentTable):
   return mayHideRows && database.rightsKey(serverItself) !== "";
 }
 
+/** What keeps words from being searched: other encodings lack letters that are looked for, or know no letters. */
+export function encodingFault({ name, encoding }: DocumentTable): AppError | undefined {
+  if (encoding === "UTF8") return undefined;
+  return new AppError(
+    "invalid",
+    `Cannot search the words of ${
+      nameInMessage(name)
+    }: its database has the encoding ${encoding}; expected UTF8: ` +
+      "restore a dump of it into a database that is made WITH TEMPLATE template0 ENCODING 'UTF8'",
+  );
+}
+
 /**
  * The means to rank a table's rows by words.
  *
- * @throws {AppError} as `findKeywordIndex` does
+ * @throws {AppError} `invalid` for a database's encoding, and as `findKeywordIndex` does
  */
-export function keywordIndexOf(
+export async function keywordIndexOf(
   database: Database,
   table: DocumentTable,
   { textColumn, textSearchConfig }: SearchedTableSettings,
   signal: AbortSignal,
 ): Promise<KeywordIndex> {
+  const fault = encodingFault(table);
+  if (fault !== undefined) throw fault;
   const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
-  return findKeywordIndex(database, {
+  return await findKeywordIndex(database, {
     table: table.relation,
     textColumn,
     // an index cannot have ctid as a column
