@@ -172,7 +172,7 @@ testWithPrograms(
       const { template: { spec: pod } } = deployment.parse(spec);
       const [{ args, ports, env, startupProbe, lifecycle }] = pod.containers;
       const flags = parseFlags(args);
-      assert.deepEqual([flags.operation, flags.pipeline, flags.databaseUser], [
+      assert.deepEqual([flags.operation, flags.pipeline, flags.settings.get("databases[0].user")?.text], [
         "watch-pipeline",
         "handbook",
         "rag_owner",
