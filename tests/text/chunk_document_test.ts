@@ -23,7 +23,7 @@ const documentOf = (title: string, ...sections: readonly DocumentSection[]): Sou
   sections,
 });
 const chunk = (document: SourceDocument, options: Partial<ChunkOptions> = {}) =>
-  chunkDocument(document, { maxTokens: 400, overlapTokens: 60, ...options });
+  chunkDocument(document, { maxTokens: 400, overlapTokens: 60, ...options }).map(({ text }) => text);
 
 /** A sentence of exactly the tokens that `countTokens` finds in words of three letters and a full stop. */
 const sentence = (number: number, words: number) =>

@@ -16,7 +16,7 @@ export interface IngestTableOptions {
 }
 
 /** The details of a chunk, besides its text and vector, for which a table may have columns. */
-export const detailNames = ["source", "title", "position", "metadata"] as const;
+export const detailNames = ["source", "title", "position", "page", "metadata"] as const;
 export type DetailName = (typeof detailNames)[number];
 
 /** A table that chunks can be written to; names are quoted. */
@@ -114,9 +114,11 @@ export async function readIngestTable(
 const isText = ({ type }: CatalogColumn) => type.category === "S";
 
 function fitsDetail(column: CatalogColumn): boolean {
-  const { name, isGenerated, typeName } = column;
+  const { name, isGenerated, isNullable, typeName } = column;
   if (isGenerated || !detailNames.some((detail) => detail === name)) return false;
-  if (name === "position") return ["int2", "int4", "int8"].includes(typeName);
+  // most formats have no pages
+  if (name === "page" && !isNullable) return false;
+  if (name === "position" || name === "page") return ["int2", "int4", "int8"].includes(typeName);
   if (name === "metadata") return ["json", "jsonb"].includes(typeName);
   return isText(column);
 }
@@ -136,11 +138,11 @@ export async function createIngestTable(
   const schema = await ensureExtension(session, options.table);
   const { textColumn, vectorColumn, idColumn = "id" } = options;
   const own = [idColumn, textColumn, vectorColumn];
-  const details = { source: "text", title: "text", position: "int" };
+  const details = { source: "text NOT NULL", title: "text NOT NULL", position: "int NOT NULL", page: "int" };
   const columns = [
     `${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
     ...Object.entries(details).filter(([name]) => !own.includes(name))
-      .map(([name, type]) => `${name} ${type} NOT NULL`),
+      .map(([name, type]) => `${name} ${type}`),
     `${quoteIdentifier(textColumn)} text NOT NULL`,
     `${quoteIdentifier(vectorColumn)} ${schema}.vector(${dimensions}) NOT NULL`,
   ];

@@ -1,5 +1,5 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
-import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
+import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
@@ -10,7 +10,7 @@ export interface SourceRequest {
 }
 
 export type SourceReply =
-  | { readonly kind: "chunks"; readonly title: string; readonly texts: readonly string[] }
+  | { readonly kind: "chunks"; readonly title: string; readonly chunks: readonly Chunk[] }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -19,8 +19,8 @@ async function reply({ path, bytes, options }: SourceRequest): Promise<SourceRep
     const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
     const { title } = reading.document;
-    const texts = chunkDocument(reading.document, options);
-    return texts.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, texts };
+    const chunks = chunkDocument(reading.document, options);
+    return chunks.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, chunks };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }

@@ -14,6 +14,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
+import type { Chunk } from "../../text/chunk_document.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 interface ChunkWriterOptions {
@@ -41,7 +42,7 @@ interface ReadFile {
   readonly source: string;
   readonly title: string;
   readonly hash: string;
-  readonly texts: readonly string[];
+  readonly chunks: readonly Chunk[];
   /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
 }
@@ -53,9 +54,8 @@ interface PendingFile extends ReadFile {
   readonly goneKeys: readonly string[];
 }
 
-interface PendingChunk {
+interface PendingChunk extends Chunk {
   readonly position: number;
-  readonly text: string;
   readonly hash: string;
   readonly key?: string;
 }
@@ -88,10 +88,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       ? []
       : await readChunks(session, target, file.record);
     const keysOf = Map.groupBy(rows, ({ hash }) => hash);
-    const chunks = file.texts.map((text, position): PendingChunk => {
-      const hash = sha256(`${embedding.name} ${text}`);
+    const chunks = file.chunks.map((chunk, position): PendingChunk => {
+      const hash = sha256(`${embedding.name} ${chunk.text}`);
       const key = keysOf.get(hash)?.shift()?.key;
-      return { position, text, hash, ...defined({ key }) };
+      return { ...chunk, position, hash, ...defined({ key }) };
     });
     return { ...file, chunks, goneKeys: [...keysOf.values()].flat().map(({ key }) => key) };
   }
@@ -223,12 +223,14 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** The values of the details' columns, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
+/** The values of the details' columns, as SQL over a row `r` with a `position` and a `page`; `$2` is the file's path, `$3` the title. */
 const detailValues: Readonly<Record<DetailName, string>> = {
   source: "$2::text",
   title: "$3::text",
   position: "r.position",
-  metadata: "json_build_object('source', $2::text, 'title', $3::text, 'position', r.position)",
+  page: "r.page",
+  metadata:
+    "json_strip_nulls(json_build_object('source', $2::text, 'title', $3::text, 'position', r.position, 'page', r.page))",
 };
 
 function detailsOf(table: IngestTable): { name: DetailName; value: string }[] {
@@ -246,7 +248,9 @@ async function updateKept(
   table: IngestTable,
   { file: { path }, title, record, chunks }: PendingFile,
 ): Promise<void> {
-  const rows = chunks.flatMap(({ key, position }) => key === undefined ? [] : [{ key, position }]);
+  const rows = chunks.flatMap(({ key, position, page }) =>
+    key === undefined ? [] : [{ key, position, page }]
+  );
   const isRenamed = record?.hash === "";
   // the text has not changed, so the row's other columns stay as others wrote them, unless they name the file
   const details = detailsOf(table).filter(({ name }) => isRenamed || name !== "metadata");
@@ -254,7 +258,7 @@ async function updateKept(
   const differences = details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`);
   await session.query(
     `UPDATE ${table.relation} t SET ${details.map(({ name, value }) => `${name} = ${value}`).join(", ")}
-      FROM json_to_recordset($1::json) AS r(key text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(key text, position int, page int), ${header}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${isRenamed ? "true" : differences.join(" OR ")})`,
     [JSON.stringify(rows), path, title],
@@ -276,8 +280,9 @@ async function insertRows(
     ...(table.needsId ? [{ name: table.idColumn, value: `r.id::${table.idType}` }] : []),
     ...details,
   ];
-  const records = rows.map(({ text, hash, position }) => ({
+  const records = rows.map(({ text, hash, position, page }) => ({
     text,
+    page,
     vector: `[${vectors.get(hash)?.join(",")}]`,
     position,
     ...(table.needsId && { id: crypto.randomUUID() }),
@@ -285,7 +290,7 @@ async function insertRows(
   const inserted = await session.query(
     `INSERT INTO ${table.relation} (${columns.map(({ name }) => name).join(", ")})
       SELECT ${columns.map(({ value }) => value).join(", ")}
-      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int, page int), ${header}
       ORDER BY r.position RETURNING ${table.idColumn}`,
     [JSON.stringify(records), path, title],
   );

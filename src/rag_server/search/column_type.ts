@@ -81,6 +81,7 @@ export interface CatalogColumn {
   readonly typeName: string;
   readonly qualifiedType: string;
   readonly type: CatalogType;
+  readonly isNullable: boolean;
   /** Whether a new row must bring a value. */
   readonly needsValue: boolean;
   /** Whether PostgreSQL alone writes it. */
@@ -104,6 +105,7 @@ export async function readColumns(read: Read, oid: string): Promise<ReadonlyMap<
 const columnsSql = `
   SELECT json_strip_nulls(json_build_object(
     'name', a.attname, 'quoted', quote_ident(a.attname), 'modifier', a.atttypmod,
+    'isNullable', NOT a.attnotnull,
     'needsValue', a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
     'isGenerated', a.attgenerated <> '' OR a.attidentity = 'a',
     'typeName', t.typname, 'qualifiedType', format('%I.%I', n.nspname, t.typname),

@@ -47,22 +47,16 @@ export interface DocumentTable extends VectorTable {
   readonly titleColumn?: string;
   /** Those that its documents are told with, besides what `DocumentDetails` names; not quoted. */
   readonly metadataColumns?: readonly string[];
-  /** As it was at the look. */
-  readonly volume: TableVolume;
+  /** At the look, in it or in the tables below it where it is a view or has partitions: a guess, 0 where nothing is known. */
+  readonly rows: number;
+  /** Of its database, as PostgreSQL calls it. */
+  readonly encoding: string;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
   readonly mayHideRows: boolean;
   /** Whether each row that a caller may see is compared, since an index could tell of the rows of others. */
   readonly isExact?: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
   readonly filter?: SqlText;
-}
-
-/** How much there is to search in a table, or in the tables below it where it is a view or has partitions. */
-interface TableVolume {
-  /** A guess; 0 where nothing is known, as of a foreign table. */
-  readonly rows: number;
-  /** Without the indexes. */
-  readonly bytes: number;
 }
 
 /** Tells the rows of a table apart within one statement. */
@@ -119,7 +113,7 @@ export async function readTable(
   const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const id = idColumn === undefined ? undefined : find(idColumn);
-  const [[rows, bytes, mayHideRows] = []] = await read(volumeSql, [oid]);
+  const [[rows, encoding, mayHideRows] = []] = await read(sizeSql, [oid]);
   // of a table without an id, the place of a row will do within a statement; other relations have no such place
   const hasPlaces = kind === "r" || kind === "m";
   const key: RowKey = id === undefined && hasPlaces
@@ -135,7 +129,8 @@ export async function readTable(
     vector: { ...vector, indexes },
     extension: { schema, isIterative: isIterative(version) },
     key,
-    volume: { rows: Number(rows), bytes: Number(bytes) },
+    rows: Number(rows),
+    encoding: encoding ?? "",
     mayHideRows: mayHideRows === "t",
     ...defined({ metadataColumns: settings.metadataColumns?.map((name) => find(name).name) }),
   };
@@ -198,10 +193,9 @@ export const rowsSql = `CASE WHEN c.relpages > 0 AND c.reltuples >= 0
   THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
   ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END`;
 
-/** Reads of a relation, by its oid: rows, bytes, and whether a view or a row-level policy may hide some of the rows. */
-const volumeSql = `${basesSql("$1")}
-  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint,
-    coalesce(sum(pg_table_size(c.oid)), 0),
+/** Reads of a relation, by its oid: rows, its database's encoding, and whether a view or a row-level policy may hide some of the rows. */
+const sizeSql = `${basesSql("$1")}
+  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint, getdatabaseencoding(),
     (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
   FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
 

@@ -131,7 +131,8 @@ function phraseSql(
   { table, question, phrases, filter, depth, bm25 }: RetrievalSearch,
   keywordSearch: SearchByWords,
 ): SqlText {
-  const weighted = [question, ...Array(phraseWeight - 1).fill(phrases.join("\n"))].join("\n");
+  // only the beginning of a text is looked up, and the phrases decide
+  const weighted = [...Array(phraseWeight - 1).fill(phrases.join("\n")), question].join("\n");
   const found = keywordSearch({ question: weighted, limit: longestAnswer, filter, bm25 });
   const { key, textColumn, relation } = table;
   return sql`SELECT k.id, k.score FROM (${found}) k WHERE EXISTS (

@@ -116,6 +116,8 @@ interface TablePlan extends
   readonly unchecked: readonly string[];
   /** Whether the search by words needs a plan for each question. */
   readonly isPlannedAnew: boolean;
+  /** Of the vectors alone: what a search that took too long by words has left. Optional; the default is the database's. */
+  readonly timeoutMs?: number;
 }
 
 interface Found {
@@ -129,9 +131,12 @@ interface Found {
 export function createRetriever(
   { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
+  // what is left after it has to be worth a search
+  const longestHybridMs = Math.min(hybridTimeoutMs, database.statementTimeoutMs / 2);
   const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
-  for (const { table, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
+  for (const { table, encodingFault, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
     const fields = { database: database.name, table: table.name };
+    if (encodingFault !== undefined) logger.warn(encodingFault.message, fields);
     if (needsKeywordIndex) {
       logger.warn(
         "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
@@ -216,7 +221,7 @@ export function createRetriever(
       maxRows: limit,
       maxBytes,
       signal,
-      ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
+      ...defined({ timeoutMs: keywordSearch === undefined ? planned.timeoutMs : longestHybridMs }),
       ...renderSql(statement),
     });
     if (result.ok) {
@@ -246,6 +251,7 @@ export function createRetriever(
       vectorWeight: 1,
       keywordSearch: undefined,
       isPlannedAnew: false,
+      timeoutMs: database.statementTimeoutMs - longestHybridMs,
     }, request);
     return await run(alone, request, isThorough, signal);
   }

@@ -78,7 +78,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
 }
 
 /** Whether comparing all rows of a table is as good as asking its index; not where their number is unknown. */
-function isSmall({ volume: { rows }, vector }: DocumentTable, dimensions = vector.dimensions): boolean {
+function isSmall({ rows, vector }: DocumentTable, dimensions = vector.dimensions): boolean {
   return rows > 0 && dimensions !== undefined && rows * Math.max(dimensions, numbersPerRow) <= fewNumbers;
 }
 
@@ -192,12 +192,12 @@ const pageCosts = { seq_page_cost: "1", random_page_cost: "0.01" };
  * it visited may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
-  { table: { vector, extension, volume }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
+  { table: { vector, extension, rows }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
 ): Readonly<Record<string, string>> {
   // an index of fewer is only read more thoroughly
   const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
   // of what the index visits, a filter hides a part: one that hides half leaves as many as without it
-  const least = minBreadth(volume.rows, limit) * (filter === undefined ? 1 : 2);
+  const least = minBreadth(rows, limit) * (filter === undefined ? 1 : 2);
   const breadth = Math.max(2 * limit, least);
   return {
     ...pageCosts,
