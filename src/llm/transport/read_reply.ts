@@ -34,6 +34,27 @@ export interface StreamItem {
  * @throws {AttemptError} where it breaks off, is empty, over `maxBytes`, no UTF-8 or no JSON
  */
 export async function readJson(response: Response, incoming: Incoming, maxBytes: number): Promise<unknown> {
+  const body = saysAtMost(response, maxBytes)
+    ? await response.bytes().catch((thrown) => {
+      throw asBrokenConnection(thrown);
+    })
+    : await readBounded(response, incoming, maxBytes);
+  if (body.length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    // the parser's own message quotes the reply, which may hold texts that belong in no log
+    throw new AttemptError("provider", `the reply is not JSON (${sizeText(body.length)})`);
+  }
+}
+
+/** Whether its head bounds a body, which can be read in one go then: that takes the event loop a round less, and half of the time. */
+function saysAtMost({ headers }: Response, maxBytes: number): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= maxBytes && !headers.has("content-encoding");
+}
+
+async function readBounded(response: Response, incoming: Incoming, maxBytes: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of readChunks(response, incoming, () => Infinity)) {
@@ -43,13 +64,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
       throw new AttemptError("provider", `the reply is over ${sizeText(maxBytes)}`);
     }
   }
-  if (length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)));
-  } catch {
-    // the parser's own message quotes the reply, which may hold texts that belong in no log
-    throw new AttemptError("provider", `the reply is not JSON (${sizeText(length)})`);
-  }
+  return Buffer.concat(parts);
 }
 
 /** The first 64 KiB of a failed reply's body, or as much as comes; never throws. */

@@ -65,10 +65,14 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     ? agreedSql(nearnessSql(table, "one.unit", "other.unit"))
     : sql`SELECT *, NULL AS agreed_nearest, NULL AS agreed_matching, score AS agreed_score FROM postern_distinct`;
   const found = foundSql({ vectorWeight, hasWords: keywordSearch !== undefined, depth });
+  // what the vectors alone found has nothing to be made comparable with
+  const fused = keywordSearch === undefined
+    ? sql`SELECT *, coalesce(nearest_score, '-Infinity') AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`
+    : fusionSql(vectorWeight);
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
     postern_all AS MATERIALIZED (${found}),
-    postern_fused AS MATERIALIZED (${fusionSql(vectorWeight)} ${candidates}),
+    postern_fused AS MATERIALIZED (${fused} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity, t.unit,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous

@@ -172,7 +172,7 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
 function minBreadth(rows: number, limit: number): number {
   // none are known of a foreign table
   if (rows === 0 || rows > 200_000) return 400;
-  if (limit < usualDepth) return 60;
+  if (limit < usualDepth) return rows <= 30_000 ? 40 : 80;
   return rows <= 30_000 ? 200 : 300;
 }
 
@@ -195,7 +195,7 @@ export function vectorSettings(
   { table: { vector, extension, rows }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
 ): Readonly<Record<string, string>> {
   // an index of fewer is only read more thoroughly
-  const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
+  const mostLists = Math.max(0, ...vector.indexes.map(({ lists = 0 }) => lists));
   // of what the index visits, a filter hides a part: one that hides half leaves as many as without it
   const least = minBreadth(rows, limit) * (filter === undefined ? 1 : 2);
   const breadth = Math.max(2 * limit, least);
@@ -204,10 +204,11 @@ export function vectorSettings(
     // an answer that is fetched in parts gets none, so no plan should count on them
     max_parallel_workers_per_gather: "0",
     "hnsw.ef_search": String(Math.min(breadth, maxBreadth)),
-    "ivfflat.probes": String(Math.ceil(Math.sqrt(mostLists))),
-    ...(extension.isIterative && {
-      "hnsw.iterative_scan": "relaxed_order",
-      "ivfflat.iterative_scan": "relaxed_order",
+    ...(extension.isIterative && { "hnsw.iterative_scan": "relaxed_order" }),
+    // each setting costs every question some time
+    ...(mostLists > 0 && {
+      "ivfflat.probes": String(Math.ceil(Math.sqrt(mostLists))),
+      ...(extension.isIterative && { "ivfflat.iterative_scan": "relaxed_order" }),
     }),
   };
 }
