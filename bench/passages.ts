@@ -6,6 +6,7 @@
  *
  * FOLDER holds `passages.json` and `questions.json`, arrays of texts, and their embeddings one after the other, as 32-bit
  * floats (little-endian): `passages.f32` and `questions.f32`. ROWS: how many passages; all of them where absent.
+ * PEER_RAG_SERVER names an executable of pgEdge's RAG server: where it is set, that is measured beside Postern instead.
  */
 import { silentLogger } from "../src/core/logger.ts";
 import { connect } from "../src/postgres/connect/connect.ts";
@@ -14,17 +15,14 @@ import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index
 import { createVendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
-import { pipelineDatabase, startRagServer } from "../tests/support/rag_server.ts";
+import { pipelineDatabase, type RagConfig, startRagServer } from "../tests/support/rag_server.ts";
+import { startRagPeer } from "./peer.ts";
+import { type Embedded, measureBesideRagPeer } from "./rag_peer.ts";
 import { measureSearchLoad } from "./search_load.ts";
 
 const [folder = ".", ...sizes] = Deno.args;
 const { signal } = new AbortController();
 const rowsPerInsert = 1_000;
-
-interface Embedded {
-  readonly texts: readonly string[];
-  vectorOf(place: number): Float32Array;
-}
 
 async function readEmbedded(name: string): Promise<Embedded> {
   const texts: string[] = JSON.parse(await Deno.readTextFile(`${folder}/${name}.json`));
@@ -70,22 +68,36 @@ const placeOf = new Map(questions.texts.map((text, place) => [text, place]));
 await using stack = new AsyncDisposableStack();
 const vendor = stack.use(createVendor("openai", {
   answer: () => ["Yes", "."],
-  embed: (text) => [...questions.vectorOf(placeOf.get(text) ?? 0)],
+  // what the answer threshold asks is near nothing, so that a model is asked each question
+  embed(text) {
+    const place = placeOf.get(text);
+    return place === undefined
+      ? [...questions.vectorOf(0)].map((value) => -value)
+      : [...questions.vectorOf(place)];
+  },
 }));
 const subjects = [];
+const peers = [];
+const peer = Deno.env.get("PEER_RAG_SERVER");
 for (const rows of sizes.length === 0 ? [passages.texts.length] : sizes.map(Number)) {
   const database = stack.use(await createDatabase(passages, rows));
-  const running = stack.use(
-    await startRagServer({
-      pipelines: [{
-        name: "docs",
-        database: pipelineDatabase({ name: database.name }),
-        tables: [{ table: "documents", text_column: "body", vector_column: "embedding", id_column: "id" }],
-        embedding_llm: { provider: "openai", model: "e", base_url: vendor.url },
-        rag_llm: { provider: "openai", model: "m", base_url: vendor.url },
-      }],
-    }),
-  );
+  const pipeline = (name: string, changes: RagConfig = {}) => ({
+    name,
+    database: pipelineDatabase({ name: database.name }),
+    tables: [{ table: "documents", text_column: "body", vector_column: "embedding", id_column: "id" }],
+    embedding_llm: { provider: "openai", model: "e", base_url: vendor.url },
+    rag_llm: { provider: "openai", model: "m", base_url: vendor.url },
+    top_n: 10,
+    ...changes,
+  });
+  const pipelines = [pipeline("docs"), pipeline("vectors", { search: { hybrid_enabled: false } })];
+  const shown = pipelines.map((pipeline) => ({ ...pipeline, allow_include_sources: true }));
+  const running = stack.use(await startRagServer({ pipelines: shown }));
   subjects.push({ rows, running });
+  if (peer === undefined) continue;
+  const ours = { name: "Postern", url: running.client.url, pid: running.process.pid };
+  const theirs = stack.use(await startRagPeer(peer, { pipelines }));
+  peers.push({ rows, database: database.url, servers: [ours, { ...theirs, name: "pgEdge's" }] });
 }
-await measureSearchLoad({ subjects, vendor, questions: questions.texts });
+if (peer === undefined) await measureSearchLoad({ subjects, vendor, questions: questions.texts });
+else await measureBesideRagPeer({ subjects: peers, questions });

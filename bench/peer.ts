@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { databaseEntry } from "../tests/support/configured_server.ts";
 import type { TestDatabase } from "../tests/support/database.ts";
+import { type RagConfig, vendorKey } from "../tests/support/rag_server.ts";
 import { waitUntil } from "../tests/support/wait_until.ts";
 import { tokenFileText } from "./credential_texts.ts";
 import type { LoadRequest } from "./http_load.ts";
@@ -32,6 +33,18 @@ tools:
 `,
     );
     return ["--tools-file", tools, "--address", "127.0.0.1", "--port", String(ownPort)];
+  });
+}
+
+/** Starts an executable of pgEdge's RAG server. It takes the same pipelines as Postern's. */
+export function startRagPeer(path: string, config: RagConfig): Promise<MeasuredServer> {
+  return startProgram(path, "", async (folder, port) => {
+    const [file, openai] = [join(folder, "config.yaml"), join(folder, "openai.key")];
+    const server = { listen_address: "127.0.0.1", port };
+    await Deno.writeTextFile(openai, vendorKey, { mode: 0o600 });
+    // JSON is YAML
+    await Deno.writeTextFile(file, JSON.stringify({ server, api_keys: { openai }, ...config }));
+    return ["-config", file];
   });
 }
 

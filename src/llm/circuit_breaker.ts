@@ -1,13 +1,5 @@
 import type { CircuitState } from "../core/metrics/server_metrics.ts";
-import {
-  type CompletionPart,
-  type CompletionProvider,
-  type CompletionRequest,
-  type EmbeddingProvider,
-  providerName,
-  type ProviderOptions,
-  type RerankProvider,
-} from "./provider.ts";
+import { type CompletionPart, providerName, type ProviderOptions } from "./provider.ts";
 import { ProviderError, type ProviderErrorKind } from "./provider_error.ts";
 
 /** So many errors in a row open the circuit. */
@@ -140,6 +132,27 @@ export function createCircuitBreaker(
     enter,
     /** `half_open` while the one call is under way that is to find out whether the provider works again. */
     state: (): CircuitState => open === undefined ? "closed" : probe === undefined ? "open" : "half_open",
+    /** Goes through a stream. It succeeds with its `end`; its error counts however late it comes. Throws as `run`. */
+    async *stream(
+      open: () => AsyncIterable<CompletionPart>,
+      signal: AbortSignal,
+    ): AsyncGenerator<CompletionPart, void, void> {
+      const pass = enter();
+      // a reader that went away may never ask for the next part, and then the probe would never end
+      signal.addEventListener("abort", pass.leave, { once: true });
+      try {
+        for await (const part of open()) {
+          if (part.type === "end") pass.succeed();
+          yield part;
+        }
+      } catch (thrown) {
+        if (!signal.aborted) pass.fail(thrown);
+        throw thrown;
+      } finally {
+        pass.abandon();
+        signal.removeEventListener("abort", pass.leave);
+      }
+    },
     /** The provider sent something to some caller. */
     hear(): void {
       heardAt = now();
@@ -162,54 +175,4 @@ export function createCircuitBreaker(
       }
     },
   };
-}
-
-// A ping is sent while the circuit is open too, and does not count: whoever asks for a provider's health wants its
-// own answer, and a list of models that can be read says nothing about completions.
-
-/** A provider behind a circuit breaker. A stream succeeds with its `end`; its error counts however late it comes. */
-export function guardCompletion(provider: CompletionProvider, breaker: CircuitBreaker): CompletionProvider {
-  return {
-    ...provider,
-    complete: (request) => breaker.run(() => provider.complete(request), request.signal),
-    stream: (request) => guardStream(provider, breaker, request),
-  };
-}
-
-/** A provider behind a circuit breaker. */
-export function guardEmbedding(provider: EmbeddingProvider, breaker: CircuitBreaker): EmbeddingProvider {
-  return {
-    ...provider,
-    embed: (request) => breaker.run(() => provider.embed(request), request.signal),
-  };
-}
-
-/** A provider behind a circuit breaker. */
-export function guardRerank(provider: RerankProvider, breaker: CircuitBreaker): RerankProvider {
-  return {
-    ...provider,
-    rerank: (request) => breaker.run(() => provider.rerank(request), request.signal),
-  };
-}
-
-async function* guardStream(
-  provider: CompletionProvider,
-  breaker: CircuitBreaker,
-  request: CompletionRequest,
-): AsyncGenerator<CompletionPart, void, void> {
-  const pass = breaker.enter();
-  // a reader that went away may never ask for the next part, and then the probe would never end
-  request.signal.addEventListener("abort", pass.leave, { once: true });
-  try {
-    for await (const part of provider.stream(request)) {
-      if (part.type === "end") pass.succeed();
-      yield part;
-    }
-  } catch (thrown) {
-    if (!request.signal.aborted) pass.fail(thrown);
-    throw thrown;
-  } finally {
-    pass.abandon();
-    request.signal.removeEventListener("abort", pass.leave);
-  }
 }

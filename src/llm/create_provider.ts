@@ -5,17 +5,20 @@ import * as ollama from "./vendors/ollama.ts";
 import * as onnx from "./onnx/onnx.ts";
 import * as openai from "./vendors/openai.ts";
 import * as voyage from "./vendors/voyage.ts";
-import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
-import { countCompletion, countEmbedding, countRerank } from "./count_calls.ts";
+import { createCircuitBreaker } from "./circuit_breaker.ts";
+import { createCallCounter } from "./count_calls.ts";
 import { localCompletion } from "./local/local_completion.ts";
 import { localEmbedding } from "./local/local_embedding.ts";
+import type { ProviderOperation } from "../core/metrics/server_metrics.ts";
 import {
   type CompletionProvider,
+  type CompletionRequest,
   type EmbeddingProvider,
   type OnUsage,
   providerName,
   type ProviderOptions,
   type RerankProvider,
+  type Usage,
 } from "./provider.ts";
 import type { ProviderKind } from "./provider_kinds.ts";
 import { ProviderError } from "./provider_error.ts";
@@ -42,25 +45,29 @@ const vendors: Readonly<Record<ProviderKind, Vendor>> = {
   },
 };
 
+// A ping is sent while the circuit is open too, and does not count: whoever asks for a provider's health wants its
+// own answer, and a list of models that can be read says nothing about completions.
+
 /**
  * Completions, behind a circuit breaker of their own. With a kind that offers none, every call fails as `unsupported`.
  */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
-  const { breaker, heard } = withBreaker(options);
-  const provider = guardCompletion(
-    vendors[options.kind].completion?.(heard) ?? noCompletion(options),
-    breaker,
-  );
-  return options.metrics === undefined ? provider : countCompletion(provider, options.metrics, options);
+  const { heard, run, stream } = watchCalls(options, ["complete", "stream"]);
+  const provider = vendors[options.kind].completion?.(heard) ?? unsupported(options, "completions");
+  return {
+    ...provider,
+    complete: (request) => run("complete", request, provider.complete),
+    stream: (request) => stream(request, provider.stream),
+  };
 }
 
 /**
  * Embeddings, behind a circuit breaker of their own. With a kind that offers none, every call fails as `unsupported`.
  */
 export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
-  const { breaker, heard } = withBreaker(options);
-  const provider = guardEmbedding(vendors[options.kind].embedding?.(heard) ?? noEmbedding(options), breaker);
-  return options.metrics === undefined ? provider : countEmbedding(provider, options.metrics, options);
+  const { heard, run } = watchCalls(options, ["embed"]);
+  const provider = vendors[options.kind].embedding?.(heard) ?? unsupported(options, "embeddings");
+  return { ...provider, embed: (request) => run("embed", request, provider.embed) };
 }
 
 /**
@@ -68,16 +75,18 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
  * `cohere` with a base URL is any server with Cohere's and Jina's `/rerank`, which may need no key.
  */
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
-  const { breaker, heard } = withBreaker(options);
-  const provider = guardRerank(vendors[options.kind].rerank?.(heard) ?? noRerank(options), breaker);
-  return options.metrics === undefined ? provider : countRerank(provider, options.metrics, options);
+  const { heard, run } = watchCalls(options, ["rerank"]);
+  const provider = vendors[options.kind].rerank?.(heard) ?? unsupported(options, "reranking");
+  return { ...provider, rerank: (request) => run("rerank", request, provider.rerank) };
 }
 
-/** A breaker, and the provider's options with which the breaker hears of replies, and tokens are counted. */
-function withBreaker(options: ProviderOptions) {
+/** What a provider's calls go through: its breaker, and where there are metrics, what counts and traces them. */
+function watchCalls(options: ProviderOptions, offered: readonly ProviderOperation[]) {
   const breaker = createCircuitBreaker(options);
   const { metrics } = options;
   metrics?.watchCircuit(breaker.state);
+  for (const operation of offered) metrics?.offers(operation);
+  const counter = metrics && createCallCounter(metrics, options);
   const onUsage: OnUsage = (usage) => {
     options.onUsage?.(usage);
     metrics?.tokens.prompt.add(countedTokens(usage.promptTokens));
@@ -85,29 +94,35 @@ function withBreaker(options: ProviderOptions) {
     metrics?.tokens.cache_creation.add(countedTokens(usage.cacheCreationInputTokens));
     metrics?.tokens.cache_read.add(countedTokens(usage.cacheReadInputTokens));
   };
-  return { breaker, heard: { ...options, onUsage, onReply: breaker.hear } };
+  return {
+    /** The provider's options with which the breaker hears of replies, and tokens are counted. */
+    heard: { ...options, onUsage, onReply: breaker.hear },
+    run<Request extends Pick<CompletionRequest, "signal">, Result extends { readonly usage: Usage }>(
+      operation: ProviderOperation,
+      request: Request,
+      call: (request: Request) => Promise<Result>,
+    ): Promise<Result> {
+      const guarded = (request: Request) => breaker.run(() => call(request), request.signal);
+      return counter?.count(operation, request, guarded) ?? guarded(request);
+    },
+    stream(request: CompletionRequest, open: CompletionProvider["stream"]) {
+      const guarded = (request: CompletionRequest) => breaker.stream(() => open(request), request.signal);
+      return counter?.countStream(request, guarded) ?? guarded(request);
+    },
+  };
 }
 
-function noCompletion(options: ProviderOptions): CompletionProvider {
-  const { name, refuse } = unsupported(options, "completions");
-  const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) });
-  return { name, ping: refuse, complete: refuse, stream };
-}
-
-function noEmbedding(options: ProviderOptions): EmbeddingProvider {
-  const { name, refuse } = unsupported(options, "embeddings");
-  return { name, ping: refuse, embed: refuse };
-}
-
-function noRerank(options: ProviderOptions): RerankProvider {
-  const { name, refuse } = unsupported(options, "reranking");
-  return { name, ping: refuse, rerank: refuse };
-}
-
+/** A provider of any kind, all of whose calls are refused. */
 function unsupported(options: ProviderOptions, operation: string) {
+  const refuse = (): Promise<never> =>
+    Promise.reject(new ProviderError("unsupported", `${options.kind} offers no ${operation}`));
+  const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) });
   return {
     name: providerName(options),
-    refuse: (): Promise<never> =>
-      Promise.reject(new ProviderError("unsupported", `${options.kind} offers no ${operation}`)),
+    ping: refuse,
+    complete: refuse,
+    stream,
+    embed: refuse,
+    rerank: refuse,
   };
 }

@@ -27,7 +27,16 @@ export interface Grounding {
   readonly documents: readonly string[];
 }
 
-export interface CompletionRequest {
+interface ProviderRequest {
+  /** Optional; none where it is not traced. */
+  readonly span?: Span | undefined;
+  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
+  readonly onUsage?: OnUsage | undefined;
+  /** Aborting ends the request to the provider. */
+  readonly signal: AbortSignal;
+}
+
+export interface CompletionRequest extends ProviderRequest {
   readonly system?: string;
   /** The last one is the user's. */
   readonly messages: readonly Message[];
@@ -37,12 +46,6 @@ export interface CompletionRequest {
    * a stream: until its first item.
    */
   readonly timeoutMs?: number | undefined;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
-  readonly onUsage?: OnUsage | undefined;
-  /** Aborting ends the request to the provider. */
-  readonly signal: AbortSignal;
 }
 
 export interface Completion {
@@ -79,16 +82,11 @@ export interface CompletionProvider extends Provider {
   stream(request: CompletionRequest): AsyncIterable<CompletionPart>;
 }
 
-export interface EmbeddingRequest {
+export interface EmbeddingRequest extends ProviderRequest {
   /** Any number of texts: the provider is asked in batches of what it takes. */
   readonly texts: readonly string[];
   /** Some models embed a question differently from the documents that are searched. */
   readonly purpose: "query" | "document";
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
-  readonly onUsage?: OnUsage | undefined;
-  readonly signal: AbortSignal;
 }
 
 export interface Embeddings {
@@ -104,16 +102,11 @@ export interface EmbeddingProvider extends Provider {
   embed(request: EmbeddingRequest): Promise<Embeddings>;
 }
 
-export interface RerankRequest {
+export interface RerankRequest extends ProviderRequest {
   readonly query: string;
   readonly documents: readonly string[];
   /** How many of the best to return; all where absent. */
   readonly topK?: number;
-  /** Optional; none where it is not traced. */
-  readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
-  readonly onUsage?: OnUsage | undefined;
-  readonly signal: AbortSignal;
 }
 
 export interface Reranking {

@@ -34,6 +34,8 @@ import type { Lease } from "./pool/principal_pool.ts";
 /** One configured database, as callers read it. */
 export interface Database {
   readonly name: string;
+  /** How long a statement may run unless it has a bound of its own. */
+  readonly statementTimeoutMs: number;
   /**
    * Tells principals apart whose rights, row-level security or settings may differ in this database: equal for those
    * that read as the same role with the same settings.
@@ -297,6 +299,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
 
   return {
     name,
+    statementTimeoutMs: options.statementTimeoutMs,
     rightsKey: (principal) => callerRights(options, principal),
     checkCaller,
     read: readAndCount,

@@ -113,6 +113,28 @@ export async function takeLock(
   }
 }
 
+/**
+ * Runs `work` while no other session holds an advisory lock, as {@linkcode takeLock}.
+ *
+ * @throws {AppError} `conflict` with `reason` where another one keeps it; what `work` throws
+ */
+export async function withLock<T>(
+  session: SqlSession,
+  { key, reason, patienceMs }: {
+    readonly key: string;
+    readonly reason: string;
+    readonly patienceMs?: number | undefined;
+  },
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!await takeLock(session, key, patienceMs)) throw new AppError("conflict", reason);
+  try {
+    return await work();
+  } finally {
+    await session.restore(`SELECT pg_advisory_unlock(${key})`);
+  }
+}
+
 const lockNotAvailable = "55P03";
 const attempts = 300;
 const attemptPauseMs = 1_000;

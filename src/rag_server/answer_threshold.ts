@@ -101,9 +101,12 @@ export function createAnswerThreshold({ least, embedding, now, logger }: {
     const nearest = Math.max(...similarities);
     if (least !== "learned") return nearest >= least;
     const { name } = embedding();
+    const isLearned = name === learned.model && now() < learned.until;
+    // to look for words takes longer than all else here
+    if (hasHistory || isLearned && nearest >= learned.value) return true;
     const leastShared = enoughWords[name.startsWith("local/hashed") ? "letters" : "meaning"];
-    if (hasHistory || hasWords(question, documents, leastShared)) return true;
-    if (name === learned.model && now() < learned.until) return nearest >= learned.value;
+    if (hasWords(question, documents, leastShared)) return true;
+    if (isLearned) return false;
     return nearest >= await untilAborted(flight.share(() => learn(retriever)), signal);
   };
 }

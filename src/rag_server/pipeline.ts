@@ -4,14 +4,14 @@ import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
 import { type Principal, readerFor, serverItself } from "../core/principal.ts";
-import { type Span, spanned } from "../core/tracing.ts";
+import { spanned } from "../core/tracing.ts";
 import type { AccessObject } from "../identity/access_rules.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
   noUsage,
-  type OnUsage,
   type RerankProvider,
+  type RerankRequest,
   type Usage,
 } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
@@ -20,7 +20,7 @@ import type { AnswerThreshold } from "./answer_threshold.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
-import { createSearchQuestions } from "./search_question.ts";
+import { createSearchQuestion } from "./search_question.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { QueueState } from "./watch/queue_state.ts";
@@ -175,7 +175,7 @@ const notAnswered = "The documents do not answer this question.";
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
   const { durations = createServerMetrics().ofQueryStages(name) } = options;
-  const searchQuestions = createSearchQuestions({ model: options.rewriting, logger });
+  const searchQuestion = createSearchQuestion({ model: options.rewriting, logger });
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
@@ -230,13 +230,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const found = await spanned(span, "retrieval", async (span) => {
       const retriever = await options.retriever(signal);
       if (filter !== undefined) await retriever.checkFilter(filter, { ...defined({ caller }), signal });
-      const question = await searchQuestions.of({ ...query, span }, isAnswered, (usage) => {
+      const question = await searchQuestion({ ...query, span }, isAnswered, (usage) => {
         usages.push(usage);
         onUsage?.(usage);
       });
       if (question !== query.query) span?.setText("postern.search_query", () => question);
       const documents = await retrieve({ ...query, span }, retriever, question, usages);
-      return { question, documents, retriever, stored: retriever.documents, usages };
+      const searchQuery = question === query.query ? undefined : question;
+      return { question, searchQuery, documents, retriever, stored: retriever.documents, usages };
     });
     if (rerank === undefined) return found;
     const { question, documents } = found;
@@ -251,10 +252,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
-    const { stored, usages, ...found } = await find(query, true);
+    const { stored, usages, searchQuery, ...found } = await find(query, true);
     const { systemPrompt, isNearEnough } = options;
+    const { span, signal, onUsage } = query;
     const hasHistory = query.messages.length > 0;
-    const isNear = await isNearEnough?.({ ...found, hasHistory, signal: query.signal }) ?? true;
+    const isNear = await isNearEnough?.({ ...found, hasHistory, signal }) ?? true;
     const prompt = buildAnswerPrompt({
       question: query.query,
       history: query.messages,
@@ -265,11 +267,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const details = query.showsSources ? await stored.detailsOf(prompt.shown, callerOf(query)) : [];
     const sources = prompt.shown.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
     if (sources.length > 0) query.onStage?.("answering");
-    const searchQuery = askedBy(query, found.question);
-    return { prompt, sources, searchQuery, usages };
+    return { request: { ...prompt, span, signal, onUsage }, sources, searchQuery, usages };
   }
 
-  function resultOf({ sources, searchQuery, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "prompt">) {
+  function resultOf({ sources, searchQuery, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "request">) {
     const tokensUsed = usages.reduce((sum, usage) => sum + tokensOf(usage), 0);
     const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
     const isUnanswered = sources.length === 0 && { isUnanswered: true as const };
@@ -287,9 +288,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.sources.length === 0) return { answer: notAnswered, ...resultOf(prepared) };
-      const { span, signal, onUsage } = query;
-      const request = { ...prepared.prompt, span, signal, onUsage };
-      const { text, usage } = await timed(durations.answer, () => completion.complete(request));
+      const { text, usage } = await timed(durations.answer, () => completion.complete(prepared.request));
       prepared.usages.push(usage);
       return { answer: text, ...resultOf(prepared) };
     },
@@ -298,11 +297,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (prepared.sources.length === 0) {
         yield { type: "chunk", content: notAnswered };
       } else {
-        const { span, signal, onUsage } = query;
-        const request = { ...prepared.prompt, span, signal, onUsage };
         const startedAt = performance.now();
         try {
-          for await (const part of completion.stream(request)) {
+          for await (const part of completion.stream(prepared.request)) {
             if (part.type === "text") yield { type: "chunk", content: part.text };
             else prepared.usages.push(part.usage);
           }
@@ -313,14 +310,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...resultOf(prepared) };
     },
     async findDocuments(query) {
-      const { question, documents, stored, usages } = await find(query, false);
+      const { searchQuery, documents, stored, usages } = await find(query, false);
       const details = await stored.detailsOf(documents, callerOf(query));
       const sources = documents.map((document, at) => {
         const { table, similarity, nearest, matching } = document;
         const standing = { table, ...defined({ similarity, nearest, matching }) };
         return { ...sourceOf(document, stored), ...details[at], ...standing };
       });
-      return { ...resultOf({ sources, searchQuery: askedBy(query, question), usages }), sources };
+      return { ...resultOf({ sources, searchQuery, usages }), sources };
     },
     async readDocument(key, caller) {
       const { documents } = await options.retriever(caller.signal);
@@ -346,11 +343,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...defined({ queue }) };
     },
   };
-}
-
-/** What was searched for, where that is not the question as it was asked. */
-function askedBy({ query }: PipelineQuery, question: string): string | undefined {
-  return question === query ? undefined : question;
 }
 
 function callerOf({ caller, signal }: PipelineQuery): SearchCaller {
@@ -405,27 +397,19 @@ function phraseOf(thrown: unknown): string {
  */
 export async function rerankDocuments<Document extends { readonly content: string; readonly score: number }>(
   reranker: RerankProvider,
-  request: {
+  request: Omit<RerankRequest, "query" | "documents"> & {
     readonly question: string;
     readonly documents: readonly Document[];
     readonly topK: number;
-    readonly span?: Span | undefined;
-    readonly onUsage?: OnUsage | undefined;
-    readonly signal: AbortSignal;
     readonly logger: Logger;
   },
 ): Promise<{ readonly documents: readonly Document[]; readonly usage: Usage }> {
-  const { question, documents, topK, span, onUsage, signal, logger } = request;
+  const { question: query, documents, logger, ...asking } = request;
+  const { topK } = asking;
   if (documents.length === 0) return { documents, usage: noUsage };
   try {
-    const { results, usage } = await reranker.rerank({
-      query: question,
-      documents: documents.map(({ content }) => content),
-      topK,
-      span,
-      onUsage,
-      signal,
-    });
+    const texts = documents.map(({ content }) => content);
+    const { results, usage } = await reranker.rerank({ query, documents: texts, ...asking });
     const ordered = results.flatMap(({ index, score }) => {
       const document = documents[index];
       return document === undefined ? [] : [{ ...document, score }];

@@ -89,16 +89,18 @@ export function readQuery(text: string): QueryRead {
   };
 }
 
-/** A body's JSON. */
+/** A body's JSON. @param parse throws where it is not as `expected` */
 export function parseBody(
   text: string,
+  parse = parseExactJson,
+  expected = "JSON",
 ): { readonly kind: "json"; readonly body: unknown } | { readonly kind: "fault"; readonly message: string } {
   const excess = findExcess(text);
   if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
   try {
-    return { kind: "json", body: parseExactJson(text) };
+    return { kind: "json", body: parse(text) };
   } catch {
-    return { kind: "fault", message: "the body: expected JSON" };
+    return { kind: "fault", message: `the body: expected ${expected}` };
   }
 }
 

@@ -30,12 +30,12 @@ const rememberedBytes = 1_048_576;
 type Asked = Pick<PipelineQuery, "query" | "messages" | "caller" | "span" | "signal">;
 
 /**
- * What to search for, of one pipeline.
+ * Says what to search for, of one pipeline.
  *
  * @param model makes a question of its own of one that follows others. Optional: without it, and where it fails or takes too
  * long, the words of the question before it are searched for too
  */
-export function createSearchQuestions(
+export function createSearchQuestion(
   { model, logger, timeoutMs = longestRewriteMs }: {
     readonly model?: CompletionProvider | undefined;
     readonly logger: Logger;
@@ -77,20 +77,16 @@ export function createSearchQuestions(
     return question;
   }
 
-  return {
-    /**
-     * What to search for.
-     *
-     * @param asksModel whether the caller waits for an answer of the model's anyway
-     * @param onUsage told what the model used
-     * @throws the signal's reason
-     */
-    async of(asked: Asked, asksModel: boolean, onUsage: OnUsage): Promise<string> {
-      const { query, messages } = asked;
-      const follows = messages.some(({ role, content }) => role === "user" && content.trim() !== "");
-      const own = follows && asksModel ? await rewritten(asked, onUsage) : undefined;
-      return own ?? searchText(query, messages);
-    },
+  /**
+   * @param asksModel whether the caller waits for an answer of the model's anyway
+   * @param onUsage told what the model used
+   * @throws the signal's reason
+   */
+  return async (asked: Asked, asksModel: boolean, onUsage: OnUsage): Promise<string> => {
+    const { query, messages } = asked;
+    const follows = messages.some(({ role, content }) => role === "user" && content.trim() !== "");
+    const own = follows && asksModel ? await rewritten(asked, onUsage) : undefined;
+    return own ?? searchText(query, messages);
   };
 }
 
@@ -115,11 +111,8 @@ const instructions = `You prepare a search in documents. You are shown a convers
 
 /** What a model is asked for a question that can be understood alone. @param fence for tests */
 export function rewritePrompt(question: string, messages: readonly Message[], fence: Fence = createFence()) {
-  const told = messages.map(({ role, content }) => `${role}: ${cutToTokens(content, shownTokens)}`).join(
-    "\n",
-  );
-  const content = `Conversation:\n${fence.wrap(told)}\n\nLast question:\n${
-    fence.wrap(cutToTokens(question, longestSearch))
-  }`;
+  const told = messages.map(({ role, content }) => `${role}: ${cutToTokens(content, shownTokens)}`);
+  const last = fence.wrap(cutToTokens(question, longestSearch));
+  const content = `Conversation:\n${fence.wrap(told.join("\n"))}\n\nLast question:\n${last}`;
   return { system: instructions, messages: [{ role: "user", content }] as const };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { cutToTokens } from "./cut_to_tokens.ts";
 import { splitSentences } from "./sentences.ts";
 import { countTokens, endOfTokens } from "./token_count.ts";
@@ -19,6 +20,16 @@ export interface DocumentBlock {
   readonly kind: "paragraph" | "list" | "code" | "table" | "quote";
   /** Of a table, a row a line, `| a | b |`; after the header's row comes a row of dashes. */
   readonly text: string;
+  /** In order. Optional: none where the document has no pages; not of code and tables. */
+  readonly pages?: readonly PageStart[];
+}
+
+/** Where in a text a page begins, or goes on. */
+export interface PageStart {
+  /** From 0, as JavaScript counts characters. */
+  readonly at: number;
+  /** From 1. */
+  readonly page: number;
 }
 
 export interface ChunkOptions {
@@ -31,11 +42,14 @@ export interface ChunkOptions {
 interface SectionChunk {
   readonly heading: string;
   readonly body: string;
+  readonly page: number | undefined;
 }
 
-interface Chunk {
+export interface Chunk {
   /** The headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself. */
   readonly text: string;
+  /** On which the text below the headings begins. Optional: none where the document has no pages. */
+  readonly page?: number;
 }
 
 /** The same input gives the same chunks only while this stays; it changes with what `chunkDocument` makes of a text. */
@@ -70,7 +84,10 @@ export function chunkDocument(document: SourceDocument, options: ChunkOptions): 
       isAlone: chunks.length === 1,
     }));
   });
-  return joinTiny(cut, maxTokens).map((piece) => ({ text: withHeading(piece) }));
+  return joinTiny(cut, maxTokens).map((piece) => ({
+    text: withHeading(piece),
+    ...defined({ page: piece.page }),
+  }));
 }
 
 interface Piece extends SectionChunk {
@@ -116,7 +133,7 @@ function headingLine(path: readonly string[], maxTokens: number): { text: string
   return { text: countTokens(ends) <= most ? ends : cutToTokens(ends, most), isWhole: false };
 }
 
-function withHeading({ heading, body }: SectionChunk): string {
+function withHeading({ heading, body }: Pick<SectionChunk, "heading" | "body">): string {
   return heading === "" ? body : `${heading}\n\n${body}`;
 }
 
@@ -142,6 +159,7 @@ function join(first: Piece, second: Piece, maxTokens: number): Piece | undefined
     top: second.top,
     heading: path.join(" > "),
     body: below.flat().filter((part) => part !== "").join("\n\n"),
+    page: first.page ?? second.page,
     isAlone: true,
   };
   return countTokens(withHeading(joined)) <= maxTokens ? joined : undefined;
@@ -159,6 +177,7 @@ interface Part {
   readonly gap: string;
   /** A table's header, for a chunk that begins with a later row of it. */
   readonly header?: string;
+  readonly pages?: readonly PageStart[];
 }
 
 const betweenBlocks = "\n\n";
@@ -178,21 +197,25 @@ function chunkSection(
   let isOverlapOnly = true;
   /** Where in `body` the sentences begin that the next chunk may repeat: behind the last table or code. */
   let proseStart = 0;
+  /** Of `body`. */
+  let pages: readonly PageStart[] = [];
 
-  function append({ text, gap, header }: Part, isProse: boolean): boolean {
+  function append({ text, gap, header, pages: own = [] }: Part, isProse: boolean): boolean {
     const start = header === undefined ? text : `${header}\n${text}`;
     const next = body === "" ? start : body + gap + text;
     if (!fits(next)) return false;
     body = next;
+    pages = [...pages, ...pagesFrom(own, text.length - body.length)];
     isOverlapOnly = false;
     if (!isProse) proseStart = body.length;
     return true;
   }
 
   function flush(): void {
-    if (!isOverlapOnly) chunks.push({ heading, body });
+    if (!isOverlapOnly) chunks.push({ heading, body, page: pages[0]?.page });
     isOverlapOnly = true;
     body = "";
+    pages = [];
     proseStart = 0;
   }
 
@@ -201,24 +224,27 @@ function chunkSection(
     const overlap = isOverlapOnly || part.header !== undefined
       ? ""
       : lastSentences(body, proseStart, overlapTokens);
+    const overlapPages = pagesFrom(pages, body.length - overlap.length);
     flush();
     body = overlap;
+    pages = overlap === "" ? [] : overlapPages;
     if (append(part, isProse)) return;
     body = "";
+    pages = [];
     if (append(part, isProse)) return;
     // what stands before a text can make it dearer than it is alone
-    for (const piece of cutLong(part.text, Math.floor(room / 2), part.gap)) {
+    for (const piece of cutLong(part.text, Math.floor(room / 2), part.gap, part.pages)) {
       if (append(piece, isProse)) continue;
       flush();
       append(piece, isProse);
     }
   }
 
-  for (const { kind, text } of blocks) {
+  for (const { kind, text, pages } of blocks) {
     const isProse = kind !== "code" && kind !== "table";
-    const whole = { text: trimLines(text), gap: betweenBlocks };
+    const whole = { text: trimLines(text), gap: betweenBlocks, ...defined({ pages }) };
     if (whole.text === "" || append(whole, isProse)) continue;
-    const parts = fits(whole.text) ? [whole] : partsOf(kind, whole.text, room);
+    const parts = fits(whole.text) ? [whole] : partsOf(kind, whole, room);
     for (const part of parts) if (!append(part, isProse)) appendToNew(part, isProse);
   }
   flush();
@@ -231,14 +257,21 @@ function trimLines(text: string): string {
 }
 
 /** A block's sentences, or its lines, each within `room` tokens. */
-function partsOf(kind: DocumentBlock["kind"], text: string, room: number): Part[] {
+function partsOf(kind: DocumentBlock["kind"], { text, pages = [] }: Part, room: number): Part[] {
   if (kind === "table") return rowsOf(text, room);
   if (kind === "code") return partsOfLines(text.split("\n"), room, betweenBlocks);
   const sentences = splitSentences(text);
   return sentences.flatMap(({ text: sentence, start }, at) => {
     const before = sentences[at - 1]?.end;
-    return cutLong(sentence, room, before === undefined ? betweenBlocks : text.slice(before, start));
+    const gap = before === undefined ? betweenBlocks : text.slice(before, start);
+    return cutLong(sentence, room, gap, pagesFrom(pages, start, sentence.length));
   });
+}
+
+/** Those of a text's pages that a part of it is on; where `start` is negative, of a text with so much before it. */
+function pagesFrom(pages: readonly PageStart[], start: number, length = Infinity): PageStart[] {
+  return pages.filter(({ at }, place) => at < start + length && (pages[place + 1]?.at ?? Infinity) > start)
+    .map(({ at, page }) => ({ at: Math.max(0, at - start), page }));
 }
 
 function rowsOf(text: string, room: number): Part[] {
@@ -272,23 +305,27 @@ function partsOfLines(lines: readonly string[], room: number, firstGap: string):
 /** No run of letters or blanks gives more of them to a token: what is longer need not be counted to be too long. */
 const mostLettersPerToken = 50;
 
-function cutLong(text: string, room: number, firstGap: string): Part[] {
+function cutLong(
+  text: string,
+  room: number,
+  firstGap: string,
+  pages: readonly PageStart[] = [],
+): Part[] {
   const parts: Part[] = [];
   const window = (room + 1) * mostLettersPerToken;
   let rest = text;
   let gap = firstGap;
-  for (
-    let start = rest.slice(0, window);
-    endOfTokens(start, room) < start.length;
-    start = rest.slice(0, window)
-  ) {
-    const piece = cutToTokens(start, room) || start.slice(0, Math.max(1, endOfTokens(start, room)));
-    parts.push({ text: piece, gap });
+  for (;;) {
+    const start = rest.slice(0, window);
+    const end = endOfTokens(start, room);
+    if (end === start.length) break;
+    const piece = cutToTokens(start, room) || start.slice(0, Math.max(1, end));
+    parts.push({ text: piece, gap, pages: pagesFrom(pages, text.length - rest.length, piece.length) });
     const following = rest.slice(piece.length);
     rest = following.trimStart();
     gap = rest.length < following.length ? " " : "";
   }
-  if (rest !== "") parts.push({ text: rest, gap });
+  if (rest !== "") parts.push({ text: rest, gap, pages: pagesFrom(pages, text.length - rest.length) });
   return parts;
 }
 

@@ -163,7 +163,7 @@ function scanMarks(scan: Scan): void {
 }
 
 function scanOther(scan: Scan, code: number): void {
-  scan.at += code >= 0xd800 && code <= 0xdbff && isLowSurrogate(scan.text.charCodeAt(scan.at + 1)) ? 2 : 1;
+  scan.at += (scan.text.codePointAt(scan.at) ?? 0) > 0xffff ? 2 : 1;
   scan.cost += scriptCost(code);
 }
 
@@ -220,10 +220,6 @@ function isBlank(code: number): boolean {
 
 function isAsciiMark(code: number): boolean {
   return code < 128 && !isAsciiLetter(code) && !isDigit(code) && !isBlank(code);
-}
-
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
 }
 
 function endOf(text: string, start: number, belongs: (code: number) => boolean): number {

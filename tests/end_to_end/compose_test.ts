@@ -10,7 +10,7 @@ import {
   runSql,
   testWithPgvectorServer,
 } from "../support/database.ts";
-import { runProgram, startServer } from "../support/server_process.ts";
+import { command, runProgram, startServer } from "../support/server_process.ts";
 import { startNginx } from "../support/network/nginx.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -134,6 +134,31 @@ testWithPrograms(
     await t.step("compose.yaml: both servers", async () => {
       await using server = await start(services);
       await checkAnswers(server);
+    });
+
+    await t.step("compose.yaml: the worker embeds what is written", async () => {
+      const operate = ["-config", folder.configFile];
+      const env = { PGPASSFILE: `${passwords}/pgpass` };
+      const setUp = [...operate, "-setup-watch", "handbook", "-db-user", roles.names.postern_owner];
+      const { code, stdout, stderr } = await runProgram(setUp, env);
+      assert.equal(code, 0, stderr);
+      await database.query(`SET ROLE ${roles.names.postern_owner}; ${stdout.replace(/^\\.*$/m, "")}`);
+      const flags = (services["watch"]?.command ?? []).map(roles.rename);
+      const worker = command([...operate, ...flags], { env, stdout: "null", stderr: "null" }).spawn();
+      try {
+        await database.query(
+          "UPDATE pages SET embedding = NULL, content = 'Bring your own laptop' WHERE id = 1",
+        );
+        await waitUntil("the worker has embedded it", async () => {
+          const [[isEmbedded] = []] = await database.query(
+            "SELECT embedding IS NOT NULL FROM pages WHERE id = 1",
+          );
+          return isEmbedded === "t";
+        });
+      } finally {
+        worker.kill("SIGTERM");
+        await worker.status;
+      }
     });
 
     await t.step("compose_replicas.yaml: the script makes the state, which callers cannot read", async () => {

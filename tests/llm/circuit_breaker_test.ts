@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  type CircuitBreaker,
-  createCircuitBreaker,
-  guardCompletion,
-  guardEmbedding,
-  guardRerank,
-} from "../../src/llm/circuit_breaker.ts";
+import { type CircuitBreaker, createCircuitBreaker } from "../../src/llm/circuit_breaker.ts";
+import { createEmbeddingProvider, createRerankProvider } from "../../src/llm/create_provider.ts";
 import { ProviderError, type ProviderErrorKind } from "../../src/llm/provider_error.ts";
 import { assertError, errorOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
@@ -221,65 +216,84 @@ const request = { messages: [], signal: never };
 function guarded(...scripts: readonly Script[]) {
   const { clock, breaker } = fixture();
   const inner = scriptedProvider("kind/model", ...scripts);
-  return { clock, breaker, inner, provider: guardCompletion(inner, breaker) };
+  const complete = () => breaker.run(() => inner.complete(request), request.signal);
+  const stream = (signal = request.signal) => breaker.stream(() => inner.stream(request), signal);
+  return { clock, inner, complete, stream };
 }
 
 Deno.test("a stream that fails after its start counts, one that ends cleanly succeeds", async () => {
   const failed = Array.from({ length: 5 }, () => [text("a"), down]);
-  const { provider, inner } = guarded(...failed.slice(1), [text("a"), end()], ...failed);
-  const all = () => Array.fromAsync(provider.stream(request));
+  const { inner, complete, stream } = guarded(...failed.slice(1), [text("a"), end()], ...failed);
+  const all = () => Array.fromAsync(stream());
   for (let count = 0; count < 4; count++) await assertError(all(), "provider");
   assert.deepEqual(await all(), [text("a"), end()]);
   for (let count = 0; count < 5; count++) await assertError(all(), "provider");
   assert.equal(inner.calls(), 10);
   await assertError(all(), "provider");
-  await assertError(provider.complete(request), "provider");
+  await assertError(complete(), "provider");
   assert.equal(inner.calls(), 10);
 });
 
 Deno.test("a probe whose reader stops, goes away or stays for the end leaves the circuit usable", async () => {
   const never_ = Promise.withResolvers<void>().promise;
   const failed = Array.from({ length: 5 }, () => [down]);
-  const { provider, inner, clock } = guarded(...failed, [text("a"), never_], [text("a"), never_], [end()]);
-  for (let count = 0; count < 5; count++) await assertError(provider.complete(request), "provider");
+  const { inner, clock, complete, stream } = guarded(
+    ...failed,
+    [text("a"), never_],
+    [text("a"), never_],
+    [end()],
+  );
+  for (let count = 0; count < 5; count++) await assertError(complete(), "provider");
   clock.ms = 30_000;
-  for await (const _ of provider.stream(request)) break;
+  for await (const _ of stream()) break;
   const controller = new AbortController();
-  const forgotten = provider.stream({ ...request, signal: controller.signal })[Symbol.asyncIterator]();
+  const forgotten = stream(controller.signal);
   assert.deepEqual((await forgotten.next()).value, text("a"));
-  await assertError(provider.complete(request), "provider");
+  await assertError(complete(), "provider");
   controller.abort();
-  for await (const part of provider.stream(request)) if (part.type === "end") break;
-  assert.equal((await provider.complete(request)).text, "");
+  for await (const part of stream()) if (part.type === "end") break;
+  assert.equal((await complete()).text, "");
   assert.equal(inner.calls(), 9);
 });
 
-Deno.test("a ping goes past an open circuit, and does not count", async () => {
-  const failed = Array.from({ length: 10 }, () => [down]);
-  const { provider, inner } = guarded(...failed, [end()]);
-  for (let count = 0; count < 5; count++) await assertError(provider.ping(never), "provider");
-  for (let count = 0; count < 5; count++) await assertError(provider.complete(request), "provider");
-  assert.equal(provider.name, "kind/model");
-  assert.equal(inner.calls(), 10);
-  await provider.ping(never);
-  await assertError(provider.complete(request), "provider");
-  assert.equal(inner.calls(), 11);
-});
-
-Deno.test("embedding and reranking are guarded too", async () => {
-  const { breaker } = guarded();
-  let calls = 0;
-  const fail = () => {
-    calls++;
+/** A provider's options with a model that is down, and how often that was asked. */
+function optionsOfDown() {
+  const asked = { count: 0 };
+  const run = () => {
+    asked.count++;
     return Promise.reject(down);
   };
-  const ping = () => Promise.resolve();
-  const embedding = guardEmbedding({ name: "e", ping, embed: fail }, breaker);
-  const rerank = guardRerank({ name: "r", ping, rerank: fail }, breaker);
-  const embed = () => embedding.embed({ texts: [], purpose: "query", signal: never });
-  const rank = () => rerank.rerank({ query: "", documents: [], signal: never });
-  for (const ask of [embed, rank, embed, rank, embed]) await assertError(ask(), "provider");
+  const onnx = { readTokens: 512, run, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const { logger } = capturedLogger();
+  const apiKey = () => undefined;
+  const limits = { requestTimeoutMs: 0, perAttemptTimeoutMs: 0 };
+  return { asked, options: { kind: "onnx", model: "model", apiKey, onnx, ...limits, logger } as const };
+}
+
+Deno.test("embedding and reranking are guarded too", async () => {
+  const { asked, options } = optionsOfDown();
+  const [embedding, rerank] = [createEmbeddingProvider(options), createRerankProvider(options)];
+  const embed = () => embedding.embed({ texts: ["a"], purpose: "query", signal: never });
+  const rank = () => rerank.rerank({ query: "", documents: ["a"], signal: never });
+  for (let count = 0; count < 5; count++) {
+    await assertError(embed(), "provider");
+    await assertError(rank(), "provider");
+  }
+  assert.equal(asked.count, 10);
   await assertError(embed(), "provider");
   await assertError(rank(), "provider");
-  assert.equal(calls, 5);
+  assert.equal(asked.count, 10);
+});
+
+Deno.test("a ping goes past an open circuit, and does not count", async () => {
+  const { asked, options } = optionsOfDown();
+  const { name, embed, ping } = createEmbeddingProvider(options);
+  const fail = () => assertError(embed({ texts: ["a"], purpose: "query", signal: never }), "provider");
+  for (let count = 0; count < 5; count++) await assertError(ping(never), "provider");
+  for (let count = 0; count < 5; count++) await fail();
+  assert.equal(name, "onnx/model");
+  assert.equal(asked.count, 10);
+  await assertError(ping(never), "provider");
+  await fail();
+  assert.equal(asked.count, 11);
 });

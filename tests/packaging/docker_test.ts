@@ -42,6 +42,7 @@ const service = z.strictObject({
   healthcheck: z.looseObject({ test: z.array(z.string()).optional(), disable: z.boolean().optional() })
     .optional(),
   restart: z.string().optional(),
+  profiles: z.array(z.string()).optional(),
 });
 const composeFile = z.looseObject({
   services: z.record(z.string(), service),
@@ -83,7 +84,12 @@ Deno.test("the image is made of files that are there, and is not root's", async 
 for (const { title, compose, services, ofPostern } of [alone, replicas]) {
   Deno.test(`${title}: each of Postern's command lines takes its configuration`, async () => {
     const config = await artefact("docker/compose_config.yaml");
-    assert.deepEqual(ofPostern.map(([name]) => name), ["ingest", "index", "tools", "rag"]);
+    assert.deepEqual(ofPostern.map(([name]) => name), ["ingest", "index", "tools", "rag", "watch"]);
+    // what nobody asked for does not run
+    assert.deepEqual(services.filter(([, { profiles }]) => profiles !== undefined).map(([name]) => name), [
+      "watch",
+    ]);
+    assert.deepEqual(compose.services["watch"]?.profiles, ["watch"]);
     for (const [name, { command = [], environment, volumes }] of ofPostern) {
       assert.deepEqual((await load(command, config, environment)).warnings, [], name);
       const mounted = volumes.find(({ to }) => to === "/etc/postern/config.yaml");
@@ -118,7 +124,8 @@ for (const { title, compose, services, ofPostern } of [alone, replicas]) {
   Deno.test(`${title}: what runs on is asked for its health, and is reached from this machine alone`, () => {
     for (const [name, { restart, healthcheck, ports }] of services) {
       for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);
-      if (restart !== undefined) assert.ok(healthcheck?.test !== undefined, name);
+      // a worker serves nothing
+      if (restart !== undefined && name !== "watch") assert.ok(healthcheck?.test !== undefined, name);
     }
     const published = services.flatMap(([, { ports }]) => ports);
     const probed = ["tools", "rag"].map((name) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
 import { flagGroups } from "../../src/cli/flags.ts";
+import { parseFlags } from "../../src/cli/parse_flags.ts";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/temporary_folder.ts";
@@ -58,13 +59,22 @@ Deno.test("values-replicas.yaml: both servers share their state, and each file i
 Deno.test("the flags in the chart's templates are the program's", async () => {
   const known = new Set(flagGroups.flatMap(({ flags }) => flags.map(({ flag }) => `-${flag}`)));
   const written: string[] = [];
-  for (const name of ["_helpers.tpl", "tools.yaml", "rag.yaml"]) {
+  for (const name of ["_helpers.tpl", "tools.yaml", "rag.yaml", "watch.yaml"]) {
     const template = await artefact(`helm/postern/templates/${name}`);
     written.push(
       ...[...template.matchAll(/"(-[a-z-]+)"/g)].map(([, flag = ""]) => flag).filter((flag) => flag !== "-"),
     );
   }
-  assert.deepEqual(written, ["-config", "-http", "-addr", "-rag", "-rag-listen", "-rag-port"]);
+  assert.deepEqual(written, [
+    "-config",
+    "-http",
+    "-addr",
+    "-rag",
+    "-rag-listen",
+    "-rag-port",
+    "-watch-pipeline",
+    "-db-user",
+  ]);
   assert.deepEqual(written.filter((flag) => !known.has(flag)), []);
 });
 
@@ -138,6 +148,43 @@ testWithPrograms(
         from: [prometheus],
       });
     }
+  },
+);
+
+testWithPrograms(
+  ["helm"],
+  "a worker serves nothing, is reached by nobody, and runs where it is asked for",
+  async () => {
+    const on = ["--set", "watch.enabled=true,watch.pipeline=handbook,metrics.enabled=true"];
+    const ofWorker = async (...args: readonly string[]) =>
+      (await rendered(...args)).filter(({ metadata }) =>
+        record.parse(metadata)["name"] === "try-postern-watch"
+      );
+    assert.deepEqual(await ofWorker(), []);
+    const objects = await ofWorker(...on, "--set", "watch.dbUser=rag_owner");
+    assert.deepEqual(objects.map(({ kind }) => kind).toSorted(), ["Deployment", "NetworkPolicy"]);
+    for (const { kind, spec } of objects) {
+      if (kind === "NetworkPolicy") {
+        assert.deepEqual(record.parse(spec)["ingress"], []);
+        assert.ok(JSON.stringify(spec).includes('{"port":5432,"protocol":"TCP"}'));
+        continue;
+      }
+      const { template: { spec: pod } } = deployment.parse(spec);
+      const [{ args, ports, env, startupProbe, lifecycle }] = pod.containers;
+      const flags = parseFlags(args);
+      assert.deepEqual([flags.operation, flags.pipeline, flags.settings.get("databases[0].user")?.text], [
+        "watch-pipeline",
+        "handbook",
+        "rag_owner",
+      ]);
+      assert.deepEqual([ports, env, startupProbe, lifecycle], [undefined, undefined, undefined, undefined]);
+      // a batch that is under way has 20 seconds
+      assert.ok(pod.terminationGracePeriodSeconds > 20);
+    }
+    await assert.rejects(
+      succeed("helm", [...template, "--set", "watch.enabled=true"]),
+      /watch\.pipeline names/,
+    );
   },
 );
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { type CompletionProvider, type CompletionRequest, noUsage } from "../../src/llm/provider.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
-import { createSearchQuestions, rewritePrompt, searchText } from "../../src/rag_server/search_question.ts";
+import { createSearchQuestion, rewritePrompt, searchText } from "../../src/rag_server/search_question.ts";
 import { createFence } from "../../src/text/fence.ts";
 
 const history = [
@@ -59,10 +59,10 @@ const writing = (...texts: string[]) =>
 
 Deno.test("a follow-up becomes the question that a model makes of it, once for each caller", async () => {
   const { model, requests } = createModel(writing("\n How many days of leave", "\0 do\ncontractors get? "));
-  const questions = createSearchQuestions({ model, logger: silentLogger });
+  const searchQuestion = createSearchQuestion({ model, logger: silentLogger });
   const used: unknown[] = [];
   const of = (changes: object = {}) =>
-    questions.of({ ...asked, ...changes }, true, (usage) => used.push(usage));
+    searchQuestion({ ...asked, ...changes }, true, (usage) => used.push(usage));
   assert.equal(await of(), rewritten);
   assert.equal(await of(), rewritten);
   assert.deepEqual([requests.length, used], [1, [usage]]);
@@ -81,15 +81,15 @@ Deno.test("a follow-up becomes the question that a model makes of it, once for e
 
 Deno.test("no model is asked for a first question, nor where it is not to answer", async () => {
   const { model, requests } = createModel(writing(rewritten));
-  const questions = createSearchQuestions({ model, logger: silentLogger });
+  const searchQuestion = createSearchQuestion({ model, logger: silentLogger });
   const first = [[], [{ role: "user", content: " " }], [{ role: "assistant", content: "Ask me." }]] as const;
   for (const messages of first) {
     assert.match(
-      await questions.of({ ...asked, messages }, true, () => assert.fail()),
+      await searchQuestion({ ...asked, messages }, true, () => assert.fail()),
       /and for contractors\?$/,
     );
   }
-  assert.equal(await questions.of(asked, false, () => assert.fail()), inWords);
+  assert.equal(await searchQuestion(asked, false, () => assert.fail()), inWords);
   assert.deepEqual(requests, []);
 });
 
@@ -111,10 +111,10 @@ Deno.test("where a model gives no short question in time, the words of the quest
   for (const [name, fault] of Object.entries(faults)) {
     await t.step(name, async () => {
       const { model, requests } = createModel(fault);
-      const questions = createSearchQuestions({ model, logger: silentLogger, timeoutMs: 20 });
-      assert.equal(await questions.of(asked, true, () => {}), inWords);
+      const searchQuestion = createSearchQuestion({ model, logger: silentLogger, timeoutMs: 20 });
+      assert.equal(await searchQuestion(asked, true, () => {}), inWords);
       // and it is asked again
-      await questions.of(asked, true, () => {});
+      await searchQuestion(asked, true, () => {});
       assert.equal(requests.length, 2);
     });
   }
@@ -124,8 +124,8 @@ Deno.test("where a model gives no short question in time, the words of the quest
       leaving.abort(new Error("gone"));
       yield await Promise.reject(new ProviderError("unreachable", ""));
     });
-    const questions = createSearchQuestions({ model, logger: silentLogger });
-    await assert.rejects(questions.of({ ...asked, signal: leaving.signal }, true, () => {}), {
+    const searchQuestion = createSearchQuestion({ model, logger: silentLogger });
+    await assert.rejects(searchQuestion({ ...asked, signal: leaving.signal }, true, () => {}), {
       message: "gone",
     });
   });
@@ -133,8 +133,8 @@ Deno.test("where a model gives no short question in time, the words of the quest
     const { model } = createModel(async function* () {
       yield await Promise.reject(new Error("ours"));
     });
-    const questions = createSearchQuestions({ model, logger: silentLogger });
-    await assert.rejects(questions.of(asked, true, () => {}), { message: "ours" });
+    const searchQuestion = createSearchQuestion({ model, logger: silentLogger });
+    await assert.rejects(searchQuestion(asked, true, () => {}), { message: "ours" });
   });
 });
 

@@ -26,7 +26,10 @@ export interface TestDatabase extends AsyncDisposable {
  * A new database, dropped with all that is connected to it when disposed of. It is empty, or a copy of another one, to
  * which nothing may be connected.
  */
-export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
+export async function createTestDatabase(
+  original?: TestDatabase,
+  encoding = "ENCODING 'UTF8'",
+): Promise<TestDatabase> {
   const serverUrl = requireTestDatabaseUrl();
   const name = `postern_test_${randomBytes(6).toString("hex")}`;
   const { areUsed: isVectors, controlUrl } = vectorDatabases;
@@ -38,7 +41,7 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
   } else {
     await runSql(
       serverUrl,
-      `CREATE DATABASE ${name} TEMPLATE ${original?.name ?? "template0"} ENCODING 'UTF8'`,
+      `CREATE DATABASE ${name} TEMPLATE ${original?.name ?? "template0"} ${encoding}`,
     );
   }
   return {

@@ -8,7 +8,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
-import { readRows } from "../../postgres/read/read_trusted.ts";
+import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
 import { createAnswerThreshold } from "../../rag_server/answer_threshold.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
@@ -18,7 +18,6 @@ import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/
 import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions } from "../open_databases.ts";
-import type { Read } from "../../rag_server/watch/embedded_columns.ts";
 import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
 import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/served_model.ts";
 import { waitBoundsOf } from "../shared_parts.ts";

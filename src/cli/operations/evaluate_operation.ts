@@ -50,10 +50,13 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation) {
+function jsonEvaluation(
+  { queries, unjudgedQueries, searches, difference, weighed, missing = [] }: Evaluation,
+) {
   return {
     queries,
     unjudged_queries: unjudgedQueries,
+    missing_documents: missing,
     searches: searches.map(({ search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
       search,
       ndcg_at_10: ndcgAt10,
@@ -92,7 +95,9 @@ function jsonDifference({ mean, interval }: PairedDifference) {
   return { ndcg_at_10: mean, interval: interval === undefined ? null : { confidence: 0.95, ...interval } };
 }
 
-function evaluationLines({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation): string[] {
+function evaluationLines(
+  { queries, unjudgedQueries, searches, difference, weighed, missing = [] }: Evaluation,
+): string[] {
   const rows = searches.map((
     { search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs: { p50, p95, p99 } },
   ) => [
@@ -113,6 +118,7 @@ function evaluationLines({ queries, unjudgedQueries, searches, difference, weigh
     ...(difference === undefined ? [] : [differenceLine(difference)]),
     ...(weighed === undefined || weighed.best.ndcgAt10 === 0 ? [] : [bestWeightLine(weighed.best)]),
     ...(queries < fewestQuestions && (difference ?? weighed) !== undefined ? [tooFew] : []),
+    ...(missing.length === 0 ? [] : [missingLine(missing)]),
     ...(searches.every(({ recallAt100 }) => recallAt100 === 0)
       ? [
         "No search found a judged document: check that the judgements name documents by the ids in the tables.",
@@ -123,6 +129,15 @@ function evaluationLines({ queries, unjudgedQueries, searches, difference, weigh
 
 const tooFew =
   `These questions are too few to tell a difference from chance: use at least ${fewestQuestions}.`;
+
+function missingLine(ids: readonly string[]): string {
+  const which = ids.slice(0, 3).map((id) => JSON.stringify(id)).join(", ");
+  const [are, examples] = [
+    ids.length === 1 ? "document is" : "documents are",
+    ids.length > 3 ? "such as " : "",
+  ];
+  return `${ids.length} judged ${are} not in the pipeline's tables: ${examples}${which}.`;
+}
 
 function differenceLine({ search, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
   return `${search} against ${against}: nDCG@10 ${signed(mean)}${

@@ -7,7 +7,11 @@ import { dropKeywordIndex, dropLostIndexes } from "../../rag_server/keyword/drop
 import { findKeywordIndex } from "../../rag_server/keyword/find_keyword_index.ts";
 import { buildVectorIndex } from "../../rag_server/search/build_vector_index.ts";
 import { type DocumentTable, readTable } from "../../rag_server/search/document_table.ts";
-import { isOfCallers, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import {
+  encodingFault,
+  isOfCallers,
+  type SearchedTableSettings,
+} from "../../rag_server/search/searched_table.ts";
 import type { Print } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
@@ -92,6 +96,8 @@ async function indexKeywords(
   connection: Connection,
   { named: { pipeline: { database } }, progress, print, signal }: PipelineOperation,
 ): Promise<void> {
+  const fault = encodingFault(table);
+  if (fault !== undefined) throw fault;
   const { name: idColumn } = table.key;
   if (idColumn === "ctid" || !table.key.isId) {
     return print(`${name}: no keyword index, because the table has no id column`);

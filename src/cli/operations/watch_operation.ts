@@ -3,12 +3,11 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { createSqlSession } from "../../postgres/sql_session.ts";
-import { readRows } from "../../postgres/read/read_trusted.ts";
+import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { readTable } from "../../rag_server/search/document_table.ts";
 import { embedQueue, retryFailed } from "../../rag_server/watch/embed_queue.ts";
 import {
   onRecord,
-  type Read,
   readEmbeddedColumns,
   type WatchedColumn,
   watchedColumn,

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { createGate } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
+import { startThread } from "../../core/async/thread.ts";
 import { openPackedFiles } from "../../core/files/packed_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { ProviderError } from "../provider_error.ts";
@@ -28,6 +29,7 @@ export interface OnnxModels {
 
 /** Requests of one user of a model that may wait. */
 const maxWaiting = 1_000;
+/** As many as use the processor well without the library's threads standing in the server's way. */
 const mostThreads = 4;
 
 /**
@@ -70,7 +72,7 @@ export function createOnnxModels(
 type LoadedModel = Awaited<ReturnType<typeof loadModel>>;
 
 async function loadModel(settings: ModelSettings, libraryPath: string | undefined, logger: Logger) {
-  const thread = await startThread(settings, await findNativeLibrary(libraryPath), logger);
+  const thread = await startModel(settings, await findNativeLibrary(libraryPath), logger);
   const gate = createGate({ places: 1, maxWaiting, maxWaitMs: Infinity });
   return {
     readTokens: thread.readTokens,
@@ -91,11 +93,12 @@ async function loadModel(settings: ModelSettings, libraryPath: string | undefine
 }
 
 /** @throws {AppError} `invalid` where the model cannot be used */
-async function startThread(settings: ModelSettings, library: string | undefined, logger: Logger) {
+async function startModel(settings: ModelSettings, library: string | undefined, logger: Logger) {
   const { state } = await Deno.permissions.query({ name: "ffi" });
   let why = library === undefined ? "is not there" : "can be loaded at a start alone";
   if (library !== undefined && state === "granted") {
-    const native = { folder: library, threads: threads() };
+    const threads = Math.min(mostThreads, availableParallelism());
+    const native = { folder: library, threads };
     const { reply, ...thread } = await openThread({ settings, native }, { ffi: [library] });
     if (reply.kind === "ready") return { ...thread, readTokens: reply.readTokens };
     thread.close();
@@ -113,11 +116,6 @@ function unusable({ path }: ModelSettings, reason: string): AppError {
   return new AppError("invalid", `Cannot use the model ${path}: ${reason}`);
 }
 
-/** As many as use the processor well without the library's threads standing in the server's way. */
-function threads(): number {
-  return Math.min(mostThreads, availableParallelism());
-}
-
 async function readWasm(): Promise<Uint8Array<ArrayBuffer>> {
   const name = "ort-wasm-simd-threaded.wasm";
   using packed = await openPackedFiles();
@@ -128,32 +126,15 @@ async function readWasm(): Promise<Uint8Array<ArrayBuffer>> {
 
 /** A thread, and what it replied to its start. */
 async function openThread(start: ModelStart, { ffi = [] }: { readonly ffi?: string[] }) {
-  const worker = new Worker(import.meta.resolve("./onnx_worker.ts"), {
-    type: "module",
-    deno: { permissions: { read: [modelFolderOf(start.settings.path), ...ffi], ffi } },
-  });
-  const { port1: port, port2: workerPort } = new MessageChannel();
-  let pending = Promise.withResolvers<ModelReply>();
-  let broken: ModelReply | undefined;
-  port.onmessage = ({ data }: MessageEvent<ModelReply>) => pending.resolve(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    broken = { kind: "failed", message: `the model's thread ended: ${event.message}`, isOfLibrary: false };
-    pending.resolve(broken);
-  };
-  worker.postMessage(start, [workerPort]);
+  const permissions = { read: [modelFolderOf(start.settings.path), ...ffi], ffi };
+  const module = import.meta.resolve("./onnx_worker.ts");
+  const { started, ask, close } = startThread<ModelRequest, ModelReply>(module, permissions, start);
+  const fail = ({ message }: Error): Extract<ModelReply, { kind: "failed" }> => (
+    { kind: "failed", message: `the model's thread ended: ${message}`, isOfLibrary: false }
+  );
   return {
-    reply: await pending.promise as Exclude<ModelReply, { kind: "rows" }>,
-    /** One request at a time. */
-    ask(request: ModelRequest): Promise<ModelReply> {
-      pending = Promise.withResolvers();
-      if (broken !== undefined) pending.resolve(broken);
-      else port.postMessage(request);
-      return pending.promise;
-    },
-    close(): void {
-      port.close();
-      worker.terminate();
-    },
+    reply: await started.catch(fail) as Exclude<ModelReply, { kind: "rows" }>,
+    ask: (request: ModelRequest) => ask(request).catch(fail),
+    close,
   };
 }

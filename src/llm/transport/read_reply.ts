@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import type { Deadline } from "../../core/async/deadline.ts";
@@ -33,6 +34,27 @@ export interface StreamItem {
  * @throws {AttemptError} where it breaks off, is empty, over `maxBytes`, no UTF-8 or no JSON
  */
 export async function readJson(response: Response, incoming: Incoming, maxBytes: number): Promise<unknown> {
+  const body = saysAtMost(response, maxBytes)
+    ? await response.bytes().catch((thrown) => {
+      throw asBrokenConnection(thrown);
+    })
+    : await readBounded(response, incoming, maxBytes);
+  if (body.length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    // the parser's own message quotes the reply, which may hold texts that belong in no log
+    throw new AttemptError("provider", `the reply is not JSON (${sizeText(body.length)})`);
+  }
+}
+
+/** Whether its head bounds a body, which can be read in one go then: that takes the event loop a round less, and half of the time. */
+function saysAtMost({ headers }: Response, maxBytes: number): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= maxBytes && !headers.has("content-encoding");
+}
+
+async function readBounded(response: Response, incoming: Incoming, maxBytes: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of readChunks(response, incoming, () => Infinity)) {
@@ -42,13 +64,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
       throw new AttemptError("provider", `the reply is over ${sizeText(maxBytes)}`);
     }
   }
-  if (length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(join(parts)));
-  } catch {
-    // the parser's own message quotes the reply, which may hold texts that belong in no log
-    throw new AttemptError("provider", `the reply is not JSON (${sizeText(length)})`);
-  }
+  return Buffer.concat(parts);
 }
 
 /** The first 64 KiB of a failed reply's body, or as much as comes; never throws. */
@@ -63,7 +79,7 @@ export async function readErrorBody(response: Response, incoming: Incoming): Pro
     }
   }
   await awaitAtMost(errorBodyMs, collect(), incoming).catch(() => {});
-  return new TextDecoder().decode(join(parts));
+  return new TextDecoder().decode(Buffer.concat(parts));
 }
 
 /**
@@ -174,16 +190,6 @@ async function awaitAtMost<T>(ms: number, owed: Promise<T>, { deadline }: Incomi
   } finally {
     lift();
   }
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }
 
 /**

@@ -200,33 +200,28 @@ function withEitherLimitName(
         return await exchange.send(named(request, name));
       } catch (refusal) {
         if (!asksForOther(refusal, name)) throw refusal;
-        try {
-          const reply = await exchange.send(named(request, otherThan(name)));
-          current = otherThan(name);
-          return reply;
-        } catch (thrown) {
+        const reply = await exchange.send(named(request, otherThan(name))).catch((thrown: unknown) => {
           throw isRefusal(thrown) ? refusal : thrown;
-        }
+        });
+        current = otherThan(name);
+        return reply;
       }
     },
     async *stream(request) {
-      const name = current;
-      let hasItem = false;
-      try {
-        for await (const item of exchange.stream(named(request, name))) {
-          hasItem = true;
-          yield item;
-        }
-      } catch (refusal) {
-        if (hasItem || !asksForOther(refusal, name)) throw refusal;
+      let refusal: unknown;
+      for (const name of [current, otherThan(current)]) {
+        let hasItem = false;
         try {
-          for await (const item of exchange.stream(named(request, otherThan(name)))) {
+          for await (const item of exchange.stream(named(request, name))) {
             hasItem = true;
-            current = otherThan(name);
+            current = name;
             yield item;
           }
+          return;
         } catch (thrown) {
-          throw !hasItem && isRefusal(thrown) ? refusal : thrown;
+          if (refusal !== undefined) throw !hasItem && isRefusal(thrown) ? refusal : thrown;
+          if (hasItem || !asksForOther(thrown, name)) throw thrown;
+          refusal = thrown;
         }
       }
     },

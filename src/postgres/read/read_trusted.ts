@@ -3,6 +3,9 @@ import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "./portal.ts";
 
+/** Runs a statement of ours; rows of text. */
+export type Read = (sql: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
+
 /**
  * The rows of one of our own statements.
  *

@@ -1,9 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
-import { findExcess, readBody } from "../../http/request_body.ts";
+import { readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
 import type { LogoutReport } from "../../identity/authentication.ts";
 import type { Login } from "../../identity/login.ts";
+import { parseBody } from "../query.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
 import type { Principal } from "../../core/principal.ts";
@@ -30,11 +31,11 @@ export function createLoginEndpoint({ login, bodyTimeout }: {
   readonly login: Login;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-}): (
-  request: Request,
-  caller: { readonly address: string; readonly requestId: string },
-) => Promise<Response> {
-  return async (request, caller) => {
+}) {
+  return async (
+    request: Request,
+    caller: { readonly address: string; readonly requestId: string },
+  ): Promise<Response> => {
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind !== "text") return errorReply(bodyError(body.kind, "64 KiB"));
     const read = readCredentials(body.text);
@@ -43,15 +44,9 @@ export function createLoginEndpoint({ login, bodyTimeout }: {
       const { signal } = request;
       const result = await login.authenticate({ ...read.credentials, ...caller, signal });
       if (result.kind !== "success") return errorReply(loginError(result));
-      const { sessionToken, expiresAt } = result;
-      return jsonReply(
-        JSON.stringify(
-          {
-            session_token: sessionToken,
-            expires_at: formatTimestamp(expiresAt),
-          } satisfies z.output<typeof loginReply>,
-        ),
-      );
+      const { sessionToken: session_token, expiresAt } = result;
+      const reply: z.output<typeof loginReply> = { session_token, expires_at: formatTimestamp(expiresAt) };
+      return jsonReply(JSON.stringify(reply));
     } catch (error) {
       if (!request.signal.aborted) throw error;
       // nobody receives it
@@ -63,19 +58,12 @@ export function createLoginEndpoint({ login, bodyTimeout }: {
 function readCredentials(
   text: string,
 ): { readonly credentials: z.output<typeof loginRequest> } | { readonly error: RagError } {
-  const invalid = (message: string) => ({ error: { code: "INVALID_REQUEST" as const, message } });
-  const excess = findExcess(text);
-  if (excess !== undefined) return invalid(`the body: ${excess}`);
-  let json: unknown;
-  try {
-    json = parseUnambiguous(text);
-  } catch {
-    return invalid("the body: expected JSON that has no name twice");
-  }
-  const { data, error } = loginRequest.safeParse(json);
+  const parsed = parseBody(text, parseUnambiguous, "JSON that has no name twice");
+  const { data, error } = loginRequest.safeParse(parsed.kind === "json" ? parsed.body : undefined);
   if (data !== undefined) return { credentials: data };
   const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
-  return invalid(faults.join("; "));
+  const message = parsed.kind === "fault" ? parsed.message : faults.join("; ");
+  return { error: { code: "INVALID_REQUEST", message } };
 }
 
 export const notASession: RagError = {
@@ -87,13 +75,11 @@ export const notASession: RagError = {
 export function createLogoutEndpoint({ endSession, onLogout }: {
   readonly endSession: (id: string) => Promise<void>;
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
-}): (
-  caller: { readonly principal: Principal; readonly address: string; readonly requestId: string },
-) => Promise<Response> {
-  return async ({ principal, address, requestId }) => {
-    if (principal.kind !== "session") return errorReply(notASession);
-    await endSession(principal.id);
-    await onLogout?.({ session: principal, address, requestId });
+}) {
+  return async (session: Principal, from: Omit<LogoutReport, "session">): Promise<Response> => {
+    if (session.kind !== "session") return errorReply(notASession);
+    await endSession(session.id);
+    await onLogout?.({ session, ...from });
     return noContent();
   };
 }

@@ -217,26 +217,17 @@ export function bodyError(kind: Exclude<Body["kind"], "text">, most: string): Ra
 
 /** For a login without success. Every kind of `failed` is the same. */
 export function loginError(result: Exclude<LoginResult, { kind: "success" }>): RagError {
-  switch (result.kind) {
-    case "failed":
-      return { code: "UNAUTHORIZED", message: "authentication failed" };
-    case "rate_limited":
-      return {
-        code: "RATE_LIMITED",
-        message: "too many failed logins; try again later",
-        retryAfterSeconds: result.retryAfterSeconds,
-      };
-    case "busy":
-    case "unavailable":
-      return {
-        code: "OVERLOADED",
-        message: result.kind === "busy"
-          ? "too many logins are waiting; try again later"
-          : "nobody can log in at the moment; try again later",
-        retryAfterSeconds: result.retryAfterSeconds,
-      };
-  }
+  if (result.kind === "failed") return { code: "UNAUTHORIZED", message: "authentication failed" };
+  const { retryAfterSeconds } = result;
+  const [code, reason] = loginFaults[result.kind];
+  return { code, message: `${reason}; try again later`, retryAfterSeconds };
 }
+
+const loginFaults = {
+  rate_limited: ["RATE_LIMITED", "too many failed logins"],
+  busy: ["OVERLOADED", "too many logins are waiting"],
+  unavailable: ["OVERLOADED", "nobody can log in at the moment"],
+} as const;
 
 /** The reply of an error. @param bodyOf what it says */
 export function errorReply(

@@ -139,25 +139,22 @@ const events = {
   },
 };
 
+interface Reading {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  /** Whether it needs no token. */
+  isOpen?: true;
+  /** Whether it needs a caller's claims where a proxy sends them. */
+  isCallersOwn?: true;
+  reply: z.ZodType;
+  /** When the status of the reply is 503. */
+  unavailable?: string;
+}
+
 /** What one can get, by path. */
-const readings: Readonly<
-  Record<
-    string,
-    {
-      operationId: string;
-      tags: string[];
-      summary: string;
-      description?: string;
-      /** Whether it needs no token. */
-      isOpen?: true;
-      /** Whether it needs a caller's claims where a proxy sends them. */
-      isCallersOwn?: true;
-      reply: z.ZodType;
-      /** When the status of the reply is 503. */
-      unavailable?: string;
-    }
-  >
-> = {
+const readings: Readonly<Record<string, Reading>> = {
   "/v1/openapi.json": {
     operationId: "getDescription",
     tags: ["Server"],
@@ -216,11 +213,11 @@ const readings: Readonly<
 
 interface DescribedServer {
   /** Whether it needs a token. */
-  readonly asksWhoCalls: boolean;
+  readonly asksWhoCalls?: boolean;
   /** Whether the claims of who asks come from a proxy. */
   readonly takesClaims?: boolean;
   /** Whether users may log in with a password. */
-  readonly hasLogin: boolean;
+  readonly hasLogin?: boolean;
   /** Whether they may log out. */
   readonly hasLogout?: boolean;
   /** Whose access tokens let callers in. */
@@ -260,11 +257,7 @@ const chatPaths = [
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = {}, hasChat = false }:
-    DescribedServer = {
-      asksWhoCalls: false,
-      hasLogin: false,
-    },
+  { asksWhoCalls = false, takesClaims, hasLogin, hasLogout, issuers = {}, hasChat }: DescribedServer = {},
 ): object {
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
@@ -304,10 +297,7 @@ export function ragOpenApi(
       description: "As long as nobody has an account, there is nothing at this path",
       security: [],
       request: { body: { required: true, content: json(loginRequest) } },
-      responses: {
-        ...success("The session", loginReply),
-        ...responsesOf(...commonErrors, ...loginErrors),
-      },
+      responses: { ...success("The session", loginReply), ...responsesOf(...commonErrors, ...loginErrors) },
     });
   }
   if (hasLogout) {
@@ -360,10 +350,7 @@ export function ragOpenApi(
       "No model is asked for an answer. The passages are those that an answer would be made from, in their order: " +
       "a pipeline that reranks does so here. The body is that of a question; `stream` and `include_sources` say nothing.",
     request: { params, body: { required: true, content: json(queryRequest) } },
-    responses: {
-      ...success("The passages", searchReply),
-      ...responsesOf(...callersErrors, passagesError),
-    },
+    responses: { ...success("The passages", searchReply), ...responsesOf(...callersErrors, passagesError) },
   });
   for (const [method, path, operationId, summary, request, content] of hasChat ? chatPaths : []) {
     const ok = { description: summary, headers, content };

@@ -85,28 +85,12 @@ const logoutPath = "/v1/logout";
 const modelsPath = "/v1/models";
 const chatPath = "/v1/chat/completions";
 
-const paths: ReadonlySet<string> = new Set([
-  "/v1/openapi.json",
-  livePath,
-  readyPath,
-  "/v1/health",
-  loginPath,
-  logoutPath,
-  "/v1/pipelines",
-  "/v1/stats",
-  "/v1/usage",
-]);
-
 /** What a caller needs no token for; of the health, the status alone. */
-const openPaths: ReadonlySet<string> = new Set([
-  "/v1/openapi.json",
-  livePath,
-  readyPath,
-  "/v1/health",
-]);
+const openPaths: ReadonlySet<string> = new Set(["/v1/openapi.json", livePath, readyPath, "/v1/health"]);
+const otherPaths = new Set([loginPath, logoutPath, "/v1/pipelines", "/v1/stats", "/v1/usage"]);
 
 function routeOf(path: string): string {
-  if (paths.has(path)) return path;
+  if (openPaths.has(path) || otherPaths.has(path)) return path;
   if (isMetadataPath(path)) return metadataRoute;
   const [found, search = ""] = /^\/v1\/pipelines\/[^/]+(\/search)?$/.exec(path) ?? [];
   return found === undefined ? "other" : `/v1/pipelines/{name}${search}`;
@@ -172,13 +156,10 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
     },
     "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
-    "/v1/usage": (context) =>
-      JSON.stringify(
-        {
-          limits: quotas?.usage(principalOf(context)) ?? [],
-          shared: quotas?.shared() ?? [],
-        } satisfies UsageReply,
-      ),
+    "/v1/usage": (context) => {
+      const limits = quotas?.usage(principalOf(context)) ?? [];
+      return JSON.stringify({ limits, shared: quotas?.shared() ?? [] } satisfies UsageReply);
+    },
   };
   if (forwardedIdentity !== undefined) {
     const identify: MiddlewareHandler<{ Bindings: RouteBindings }> = async ({ req, env }, next) => {
@@ -202,25 +183,21 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
 
   app.get(readyPath, answerReady);
   app.all(readyPath, (context) => methodNotAllowed(context, "GET, HEAD"));
+  /** A path that is there once there is an account. */
+  const postOfAccounts = (path: string, answer: (context: RagContext) => Promise<Response>) =>
+    app.all(path, async (context, next) => {
+      if (!login?.hasAccounts) return await next();
+      return context.req.method === "POST" ? await answer(context) : methodNotAllowed(context, "POST");
+    });
+  const from = ({ env }: RagContext) => ({ address: env.addressOf(), requestId: env.requestId });
   if (login !== undefined) {
     const logIn = createLoginEndpoint({ login, bodyTimeout: options.bodyTimeout });
-    app.all(loginPath, async (context, next) => {
-      if (!login.hasAccounts) return await next();
-      if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
-      const { requestId } = context.env;
-      return await logIn(context.req.raw, { address: context.env.addressOf(), requestId });
-    });
+    postOfAccounts(loginPath, (context) => logIn(context.req.raw, from(context)));
   }
   if (endSession !== undefined) {
     const logOut = createLogoutEndpoint({ endSession, onLogout: options.onLogout });
-    app.all(logoutPath, async (context, next) => {
-      if (!login?.hasAccounts) return await next();
-      if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
-      const { requestId } = context.env;
-      return logOut({ principal: principalOf(context), address: context.env.addressOf(), requestId });
-    });
+    postOfAccounts(logoutPath, (context) => logOut(principalOf(context), from(context)));
   }
-
   const callerOf = (c: RagContext) => ({ principal: principalOf(c), address: c.env.addressOf() });
   const answer = createQueryEndpoint(options);
   const passages = createQueryEndpoint(options, { wanted: "passages" });

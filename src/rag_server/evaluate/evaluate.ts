@@ -4,7 +4,15 @@ import type { Logger } from "../../core/logger.ts";
 import { type Principal, readerFor } from "../../core/principal.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
-import { nameInMessage } from "../../postgres/sql_text.ts";
+import {
+  arrayText,
+  identifierSql,
+  joinSql,
+  nameInMessage,
+  renderSql,
+  sql,
+  verbatim,
+} from "../../postgres/sql_text.ts";
 import { createRetriever, type SearchSettings } from "../search/retriever.ts";
 import { type SearchedTable, wordsColumnText } from "../search/searched_table.ts";
 import type { JudgedQuestion, Judgements, Qrels } from "./judged_questions.ts";
@@ -71,6 +79,8 @@ export interface Evaluation {
   readonly difference?: PairedDifference & { readonly search: "hybrid"; readonly against: SearchName };
   /** The gains of other weights of the vector search; where there are both searches. */
   readonly weighed?: FusionWeights;
+  /** Ids of judged documents that no table has, in order. Optional: none where the tables were not looked at. */
+  readonly missing?: readonly string[];
 }
 
 interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "fusions" | "vectorWeight"> {
@@ -111,8 +121,9 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
   const measured = (name: SearchName, weight: number) =>
     measuredSearch(name, weight, { ...options, tables: indexed }, embeddings);
   const [byVector, byKeyword] = [measured("vector", 1), measured("keyword", 0)];
+  const missing = await missingDocuments(options);
   if (tables.every(({ keywordSearch }) => keywordSearch === undefined)) {
-    return await evaluate({ ...options, vectorWeight, searches: [byVector] });
+    return { ...await evaluate({ ...options, vectorWeight, searches: [byVector] }), missing };
   }
   const known = new Map([[0, byKeyword], [1, byVector]]);
   const fusions = triedWeights(vectorWeight).map((weight) => ({
@@ -123,7 +134,31 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
     search.name === "hybrid" && weight === vectorWeight
   );
   const searches = [byVector, byKeyword, ...configured.map(({ search }) => search)];
-  return await evaluate({ ...options, vectorWeight, searches, fusions });
+  return { ...await evaluate({ ...options, vectorWeight, searches, fusions }), missing };
+}
+
+/** Of the documents that are judged for the questions, those that no table has among the rows which it is searched for. */
+async function missingDocuments(
+  { database, tables, queries, qrels, caller, signal }: EvaluatePipelineOptions,
+): Promise<readonly string[]> {
+  const ids = [...new Set(queries.flatMap(({ id }) => [...qrels.get(id)?.keys() ?? []]))];
+  const ofTables = tables.map(({ table: { key, relation, filter } }) =>
+    sql`SELECT ${identifierSql(key.name)}::text FROM ${verbatim(relation)} AS source WHERE ${
+      filter ?? verbatim("true")
+    }`
+  );
+  const statement = sql`${
+    joinSql([sql`SELECT unnest(${arrayText(ids)}::text[])`, ...ofTables], " EXCEPT ")
+  } ORDER BY 1`;
+  const result = await database.read({
+    principal: readerFor(caller),
+    trusted: true,
+    signal,
+    ...renderSql(statement),
+  });
+  if (result.ok) return result.rows.flatMap(([id]) => id ?? []);
+  signal.throwIfAborted();
+  throw new AppError("upstream", `Cannot read the ids of the documents: ${result.error.message}`);
 }
 
 /** Warns of a table without a keyword index once, which each search's retriever would do again or not at all. */

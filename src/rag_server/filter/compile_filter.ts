@@ -1,5 +1,13 @@
 import { AppError } from "../../core/app_error.ts";
-import { arrayText, identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import {
+  arrayText,
+  identifierSql,
+  joinSql,
+  sql,
+  type SqlText,
+  verbatim,
+  verbatimSql,
+} from "../../postgres/sql_text.ts";
 import type { Condition, Filter } from "../query.ts";
 import type { ColumnType } from "../search/column_type.ts";
 import type { Operator } from "./filter_kinds.ts";
@@ -170,9 +178,7 @@ function jsonPathSql(comparison: Comparison<Operator>, keys: readonly string[]):
   if (kind === "string") return compareSql(text, operator, texts, "text");
   const json = pathSql(type.sqlType === "json" ? sql`${column}::jsonb` : column, keys, false);
   const sqlType = jsonTypes[kind];
-  const typed = sql`(CASE WHEN jsonb_typeof(${json}) = ${verbatim(`'${kind}'`)} THEN ${text}::${
-    verbatim(sqlType)
-  } END)`;
+  const typed = verbatimSql`(CASE WHEN jsonb_typeof(${json}) = '${kind}' THEN ${text}::${sqlType} END)`;
   return compareSql(typed, operator, texts, sqlType);
 }
 

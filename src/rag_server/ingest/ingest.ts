@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_session.ts";
+import { createSqlSession, type SqlSession, withLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
 import { chunkSizes } from "./chunk_sizes.ts";
@@ -105,15 +105,18 @@ const ingestDefaults = {
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {
   const { connection, table, signal, lockPatienceMs, isDryRun = false } = options;
   const given = await lookAtPaths(options);
-  const session = createSqlSession(connection, signal, `ingest into ${nameInMessage(table.table)}`);
+  const purpose = `ingest into ${nameInMessage(table.table)}`;
+  const session = createSqlSession(connection, signal, purpose);
   const work = async () => await run(options, session, given, await nameRelation(session, table.table));
   if (isDryRun) {
     await session.query("SET default_transaction_read_only = on");
     return await work();
   }
   const { relation } = await nameRelation(session, table.table);
+  const key = `hashtextextended(${quoteLiteral(`postern ingest ${relation}`)}, 0)`;
+  const reason = `Cannot ${purpose}: another process is ingesting into it; try again when that has ended`;
   // `work` looks at the table again, as another run may have made it meanwhile
-  return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, work);
+  return await withLock(session, { key, reason, patienceMs: lockPatienceMs }, work);
 }
 
 async function run(
@@ -126,9 +129,8 @@ async function run(
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   if (!isDryRun) await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
-  if (given.removedSource !== undefined) {
-    return await removeKnownSource(options, session, { target, records, name: given.removedSource });
-  }
+  const { removedSource } = given;
+  const gone = removedSource === undefined ? [] : filesOfKnown(removedSource, records);
   const settings = { ...ingestDefaults, ...options, isDryRun };
   using reader = createFileReader({ ...settings, model: embedding.name });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
@@ -166,7 +168,6 @@ async function run(
   }
 
   let fault: ProviderError | undefined;
-  const gone: FileRecord[] = [];
   try {
     for (const plan of plans) {
       const goneNow = goneRecords(plan, await readFiles(plan));
@@ -185,6 +186,9 @@ async function run(
     fault = error;
   }
   const removed = fault === undefined ? await removeGone(options, session, target, gone) : 0;
+  if (removedSource !== undefined && target !== undefined && !isDryRun) {
+    await removeSource(session, target, removedSource);
+  }
   return {
     sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
     ...writer.counts(),
@@ -236,63 +240,11 @@ async function removeGone(
   return gone.length;
 }
 
-const nothingDone: IngestSummary = {
-  sources: [],
-  added: 0,
-  changed: 0,
-  unchanged: 0,
-  removed: 0,
-  skipped: [],
-  failed: [],
-  chunksWritten: 0,
-  promptTokens: 0,
-  refusals: [],
-  notices: [],
-};
-
-/** @throws {AppError} `not_found` where nothing of the source is known */
-async function removeKnownSource(
-  options: IngestOptions,
-  session: SqlSession,
-  { target, records, name }: {
-    readonly target: IngestTable | undefined;
-    readonly records: IngestRecords;
-    readonly name: string;
-  },
-): Promise<IngestSummary> {
-  const files = records.files.filter(({ source }) => source === name);
-  if (files.length === 0 && !records.sources.some((source) => source.name === name)) {
-    throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
-  }
-  const removed = await removeGone(options, session, target, files);
-  if (target !== undefined && !options.isDryRun) await removeSource(session, target, name);
-  return { ...nothingDone, removed };
-}
-
-/** @throws {AppError} `conflict` where another session ingests into the table for longer than the patience */
-async function asOnlyIngest<T>(
-  session: SqlSession,
-  { table, relation, lockPatienceMs }: {
-    readonly table: string;
-    readonly relation: string;
-    readonly lockPatienceMs?: number | undefined;
-  },
-  work: () => Promise<T>,
-): Promise<T> {
-  const key = `hashtextextended(${quoteLiteral(`postern ingest ${relation}`)}, 0)`;
-  if (!await takeLock(session, key, lockPatienceMs)) {
-    throw new AppError(
-      "conflict",
-      `Cannot ingest into ${
-        nameInMessage(table)
-      }: another process is ingesting into it; try again when that has ended`,
-    );
-  }
-  try {
-    return await work();
-  } finally {
-    await session.restore(`SELECT pg_advisory_unlock(${key})`);
-  }
+/** The files of a source that is to go. @throws {AppError} `not_found` where nothing of it is known */
+function filesOfKnown(name: string, { files, sources }: IngestRecords): FileRecord[] {
+  const own = files.filter(({ source }) => source === name);
+  if (own.length > 0 || sources.some((source) => source.name === name)) return own;
+  throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
 }
 
 /**

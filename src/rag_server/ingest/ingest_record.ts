@@ -1,3 +1,4 @@
+import type { Row } from "../../postgres/read/portal.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import type { KnownSource } from "./assign_sources.ts";
 import type { IngestTable } from "./ingest_table.ts";
@@ -36,8 +37,8 @@ export interface IngestRecords {
 export async function readRecords(session: SqlSession, table: IngestTable): Promise<IngestRecords> {
   if (!await hasRecords(session)) return { sources: [], files: [] };
   const rows = await session.query(
-    `SELECT f.id, s.name, f.path, f.hash,
-        (count(c.key) > 0 AND count(t.${table.idColumn}) = count(c.key))::int
+    `SELECT json_build_object('id', f.id::text, 'source', s.name, 'path', f.path, 'hash', f.hash,
+        'isWhole', count(c.key) > 0 AND count(t.${table.idColumn}) = count(c.key))
       FROM ${files} f JOIN ${sources} s ON s.id = f.source_id
       LEFT JOIN ${chunks} c ON c.file = f.id
       LEFT JOIN ${table.relation} t ON t.${table.idColumn} = c.key::${table.idType}
@@ -45,23 +46,12 @@ export async function readRecords(session: SqlSession, table: IngestTable): Prom
     [table.oid],
   );
   const known = await session.query(
-    `SELECT name, folder, is_whole::int FROM ${sources} WHERE target = $1::oid ORDER BY id`,
+    `SELECT json_build_object('name', name, 'folder', folder, 'isWhole', is_whole)
+      FROM ${sources} WHERE target = $1::oid ORDER BY id`,
     [table.oid],
   );
-  return {
-    sources: known.map(([name, folder, isWhole]) => ({
-      name: name ?? "",
-      folder: folder ?? "",
-      isWhole: isWhole === "1",
-    })),
-    files: rows.map(([id, source, path, hash, isWhole]) => ({
-      id: id ?? "",
-      source: source ?? "",
-      path: path ?? "",
-      hash: hash ?? "",
-      isWhole: isWhole === "1",
-    })),
-  };
+  const read = ([json]: Row) => JSON.parse(json ?? "");
+  return { sources: known.map(read), files: rows.map(read) };
 }
 
 /** The chunks of a file that are still in the table. */

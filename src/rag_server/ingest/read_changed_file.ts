@@ -1,12 +1,13 @@
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
-import { withDeadline } from "../../core/async/deadline.ts";
+import { isTimeout, withDeadline } from "../../core/async/deadline.ts";
+import { startThread } from "../../core/async/thread.ts";
 import { readAtMost } from "../../core/files/read_regular_file.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
 import { readerVersion } from "./formats/read_document.ts";
-import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
+import type { SourceReply, SourceRequest } from "./source_worker.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 interface FileReaderOptions {
@@ -31,28 +32,29 @@ export type FileReader = ReturnType<typeof createFileReader>;
 export function createFileReader(options: FileReaderOptions) {
   const { model, maxTokens, overlapTokens, maxFileBytes, readTimeoutMs } = options;
   const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model]);
-  let thread: ReturnType<typeof startThread> | undefined;
+  let thread: ReturnType<typeof startReader> | undefined;
 
   function stop(): void {
     thread?.close();
     thread = undefined;
   }
 
-  /** Runs on the thread, which restarts after a file that took too long and after an abort. */
+  /** Runs on the thread, which restarts after a file that took too long or ended it, and after an abort. */
   async function readOnThread(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<SourceReply> {
-    const running = thread ??= startThread();
+    const running = thread ??= startReader();
     const request = { path, bytes, options: { maxTokens, overlapTokens } };
     try {
-      await untilAborted(running.ready, signal);
+      await untilAborted(running.started, signal);
       return await withDeadline(
         readTimeoutMs,
         signal,
-        (inner) => untilAborted(running.read(request), inner),
+        (inner) => untilAborted(running.ask(request), inner),
       );
-    } catch {
+    } catch (error) {
       stop();
       signal.throwIfAborted();
-      return { kind: "failed", reason: `reading it took more than ${readTimeoutMs / 1000} seconds` };
+      const late = `reading it took more than ${readTimeoutMs / 1000} seconds`;
+      return { kind: "failed", reason: isTimeout(error) ? late : reasonOf(error) };
     }
   }
 
@@ -96,39 +98,6 @@ export function createFileReader(options: FileReaderOptions) {
   };
 }
 
-function startThread() {
-  // all that it needs comes in messages
-  const worker = new Worker(import.meta.resolve("./source_worker.ts"), {
-    type: "module",
-    deno: { permissions: "none" },
-  });
-  const { port1: port, port2: workerPort } = new MessageChannel();
-  const started = Promise.withResolvers<void>();
-  let pending: PromiseWithResolvers<SourceReply> | undefined;
-  let broken: SourceReply | undefined;
-  port.onmessage = ({ data }: MessageEvent<SourceReply | ReadyMessage>) => {
-    if (data === "ready") started.resolve();
-    else pending?.resolve(data);
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    broken = { kind: "failed", reason: event.message };
-    started.resolve();
-    pending?.resolve(broken);
-  };
-  worker.postMessage(undefined, [workerPort]);
-  return {
-    /** Resolves when the thread has loaded what it needs. */
-    ready: started.promise,
-    read(request: SourceRequest): Promise<SourceReply> {
-      if (broken !== undefined) return Promise.resolve(broken);
-      pending = Promise.withResolvers();
-      port.postMessage(request);
-      return pending.promise;
-    },
-    close(): void {
-      port.close();
-      worker.terminate();
-    },
-  };
-}
+// all that it needs comes in messages
+const startReader = () =>
+  startThread<SourceRequest, SourceReply>(import.meta.resolve("./source_worker.ts"), "none");

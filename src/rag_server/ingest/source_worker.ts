@@ -1,5 +1,5 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
-import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
+import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
@@ -9,11 +9,8 @@ export interface SourceRequest {
   readonly options: ChunkOptions;
 }
 
-/** The first message; each one after it answers a request. */
-export type ReadyMessage = "ready";
-
 export type SourceReply =
-  | { readonly kind: "chunks"; readonly title: string; readonly texts: readonly string[] }
+  | { readonly kind: "chunks"; readonly title: string; readonly chunks: readonly Chunk[] }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -22,8 +19,8 @@ async function reply({ path, bytes, options }: SourceRequest): Promise<SourceRep
     const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
     const { title } = reading.document;
-    const texts = chunkDocument(reading.document, options).map(({ text }) => text);
-    return texts.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, texts };
+    const chunks = chunkDocument(reading.document, options);
+    return chunks.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, chunks };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }
@@ -34,6 +31,6 @@ addEventListener("message", (event) => {
   const [port] = event.ports;
   if (port === undefined) return;
   port.onmessage = async ({ data }: MessageEvent<SourceRequest>) => port.postMessage(await reply(data));
-  const ready: ReadyMessage = "ready";
-  port.postMessage(ready);
+  // it has loaded what it needs
+  port.postMessage("ready");
 });

@@ -14,6 +14,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
+import type { Chunk } from "../../text/chunk_document.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 interface ChunkWriterOptions {
@@ -41,14 +42,22 @@ interface ReadFile {
   readonly source: string;
   readonly title: string;
   readonly hash: string;
-  readonly texts: readonly string[];
+  readonly chunks: readonly Chunk[];
   /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
 }
 
 interface PendingFile extends ReadFile {
-  readonly chunks: readonly { readonly text: string; readonly hash: string; readonly key?: string }[];
+  /** In order; with a key, one that has a row already. */
+  readonly chunks: readonly PendingChunk[];
+  /** The ids of rows that are not among the chunks any more. */
   readonly goneKeys: readonly string[];
+}
+
+interface PendingChunk extends Chunk {
+  readonly position: number;
+  readonly hash: string;
+  readonly key?: string;
 }
 
 /** What is kept of a run's vectors, for texts that come again. */
@@ -68,10 +77,9 @@ export function createChunkWriter(options: ChunkWriterOptions) {
   /** @throws {ProviderError} and what {@linkcode writeFile} throws, after what was complete has been written */
   async function add(file: ReadFile): Promise<void> {
     const ready = await withKnownRows(file);
-    const added = ready.chunks.filter(({ key }) => key === undefined).length;
-    if (isDryRun) return count(ready, added);
+    if (isDryRun) return count(ready);
     pending.push(ready);
-    newTexts += added;
+    newTexts += addedOf(ready.chunks).length;
     if (newTexts >= batchChunks) await flush();
   }
 
@@ -80,10 +88,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       ? []
       : await readChunks(session, target, file.record);
     const keysOf = Map.groupBy(rows, ({ hash }) => hash);
-    const chunks = file.texts.map((text) => {
-      const hash = sha256(`${embedding.name} ${text}`);
+    const chunks = file.chunks.map((chunk, position): PendingChunk => {
+      const hash = sha256(`${embedding.name} ${chunk.text}`);
       const key = keysOf.get(hash)?.shift()?.key;
-      return { text, hash, ...defined({ key }) };
+      return { ...chunk, position, hash, ...defined({ key }) };
     });
     return { ...file, chunks, goneKeys: [...keysOf.values()].flat().map(({ key }) => key) };
   }
@@ -93,7 +101,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const files = pending;
     pending = [];
     newTexts = 0;
-    const added = files.flatMap(({ chunks }) => chunks.filter(({ key }) => key === undefined));
+    const added = files.flatMap(({ chunks }) => addedOf(chunks));
     await embed(new Map(added.flatMap(({ hash, text }) => vectors.has(hash) ? [] : [[hash, text]])));
     const first = vectors.get(added[0]?.hash ?? "");
     if (first !== undefined) await prepareTable(first.length);
@@ -107,11 +115,8 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const all = [...texts];
     for (let at = 0; at < all.length; at += batchChunks) {
       const batch = all.slice(at, at + batchChunks);
-      const embedded = await embedding.embed({
-        texts: batch.map(([, text]) => text),
-        purpose: "document",
-        signal,
-      });
+      const batchTexts = batch.map(([, text]) => text);
+      const embedded = await embedding.embed({ texts: batchTexts, purpose: "document", signal });
       batch.forEach(([hash], place) => vectors.set(hash, embedded.vectors[place] ?? new Float32Array()));
       counts.promptTokens += embedded.usage.promptTokens;
       if (all.length > 2 * batchChunks) onEmbedded(at + batch.length, all.length);
@@ -122,11 +127,8 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     if (target === undefined) {
       const { relation } = await nameRelation(session, options.table.table);
       await createIngestTable(session, options.table, { relation, dimensions });
-      target = await readIngestTable(
-        session,
-        options.table,
-        await nameRelation(session, options.table.table),
-      );
+      const made = await nameRelation(session, options.table.table);
+      target = await readIngestTable(session, options.table, made);
       await onTableMade(target);
     } else if (!hasCheckedLength) await checkLength(session, target, options, dimensions);
     hasCheckedLength = true;
@@ -134,29 +136,26 @@ export function createChunkWriter(options: ChunkWriterOptions) {
 
   async function write(file: PendingFile): Promise<void> {
     if (target === undefined) return;
-    const chunks = file.chunks.map(({ text, hash, key }): ReadyChunk =>
-      key === undefined
-        ? { text, hash, vector: vectors.get(hash) ?? new Float32Array() }
-        : { text, hash, key }
-    );
-    const written = chunks.filter((chunk) => "vector" in chunk).length;
     try {
-      await writeFile(session, target, { ...file, path: file.file.path, chunks });
+      await writeFile(session, target, file, vectors);
     } catch (error) {
       if (!isAboutData(error)) throw error;
       return onRefused(file.file, error.message);
     }
-    count(file, written);
+    count(file);
   }
 
-  function count({ record }: PendingFile, written: number): void {
-    counts.chunksWritten += written;
+  function count({ record, chunks }: PendingFile): void {
+    counts.chunksWritten += addedOf(chunks).length;
     if (record === undefined) counts.added++;
     else counts.changed++;
   }
 
   return { add, flush, counts: () => ({ ...counts }) };
 }
+
+/** Those that need a row. */
+const addedOf = (chunks: readonly PendingChunk[]) => chunks.filter(({ key }) => key === undefined);
 
 /** Whether it is the values' fault (SQLSTATE classes 22 and 23), so that other files may fare better. */
 function isAboutData(error: unknown): error is AppError {
@@ -172,13 +171,9 @@ async function checkLength(
 ): Promise<void> {
   const expected = target.dimensions ?? await dimensionsInUse(session, target);
   if (expected === undefined || expected === dimensions) return;
-  throw new AppError(
-    "invalid",
-    `Cannot ingest into ${
-      nameInMessage(table.table)
-    }: column "${table.vectorColumn}" holds vectors of ${expected} dimensions, ` +
-      `but those of ${embedding.name} have ${dimensions}`,
-  );
+  const held = `column "${table.vectorColumn}" holds vectors of ${expected} dimensions`;
+  const reason = `${held}, but those of ${embedding.name} have ${dimensions}`;
+  throw new AppError("invalid", `Cannot ingest into ${nameInMessage(table.table)}: ${reason}`);
 }
 
 async function dimensionsInUse(session: SqlSession, target: IngestTable): Promise<number | undefined> {
@@ -190,46 +185,32 @@ async function dimensionsInUse(session: SqlSession, target: IngestTable): Promis
   return row?.[0] ? Number(row[0]) : undefined;
 }
 
-/** A chunk that has a row already, or the vector for a new one. */
-type ReadyChunk =
-  & { readonly text: string; readonly hash: string }
-  & ({ readonly key: string } | { readonly vector: Float32Array });
-
-interface ReadyFile {
-  readonly source: string;
-  readonly path: string;
-  readonly title: string;
-  readonly hash: string;
-  readonly chunks: readonly ReadyChunk[];
-  /** The ids of rows that are not among the chunks any more. */
-  readonly goneKeys: readonly string[];
-  readonly record: Pick<FileRecord, "hash"> | undefined;
-}
-
 const rowsPerStatement = 100;
 
 /**
  * Puts a file's chunks in the place of those it had, in one transaction.
  *
+ * @param vectors by the chunks' hashes
  * @throws {AppError} as the session; `conflict` where the table does not keep what is written to it
  */
-async function writeFile(session: SqlSession, table: IngestTable, file: ReadyFile): Promise<void> {
-  const { chunks, goneKeys } = file;
-  const rows = chunks.map((chunk, position) => ({ ...chunk, position }));
+async function writeFile(
+  session: SqlSession,
+  table: IngestTable,
+  file: PendingFile,
+  vectors: ReadonlyMap<string, Float32Array>,
+): Promise<void> {
+  const { chunks, goneKeys, source, hash, file: { path } } = file;
   await transaction(session, async () => {
     await deleteRows(session, table, goneKeys);
-    await updateKept(session, table, file, rows.flatMap((row) => "key" in row ? [row] : []));
-    const written: RecordedChunk[] = rows.map((row) => ({
-      key: "key" in row ? row.key : "",
-      hash: row.hash,
-    }));
-    const added = rows.flatMap((row) => "vector" in row ? [row] : []);
+    await updateKept(session, table, file);
+    const written: RecordedChunk[] = chunks.map(({ key = "", hash }) => ({ key, hash }));
+    const added = addedOf(chunks);
     for (let at = 0; at < added.length; at += rowsPerStatement) {
       const slice = added.slice(at, at + rowsPerStatement);
-      const keys = await insertRows(session, table, file, slice);
+      const keys = await insertRows(session, table, file, slice, vectors);
       slice.forEach(({ position, hash }, index) => written[position] = { key: keys[index] ?? "", hash });
     }
-    await saveRecord(session, table, file, written);
+    await saveRecord(session, table, { source, path, hash }, written);
   });
 }
 
@@ -242,12 +223,14 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** The values of the details' columns, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
+/** The values of the details' columns, as SQL over a row `r` with a `position` and a `page`; `$2` is the file's path, `$3` the title. */
 const detailValues: Readonly<Record<DetailName, string>> = {
   source: "$2::text",
   title: "$3::text",
   position: "r.position",
-  metadata: "json_build_object('source', $2::text, 'title', $3::text, 'position', r.position)",
+  page: "r.page",
+  metadata:
+    "json_strip_nulls(json_build_object('source', $2::text, 'title', $3::text, 'position', r.position, 'page', r.page))",
 };
 
 function detailsOf(table: IngestTable): { name: DetailName; value: string }[] {
@@ -263,9 +246,11 @@ const header = "(SELECT $2::text, $3::text) AS unused";
 async function updateKept(
   session: SqlSession,
   table: IngestTable,
-  { path, title, record }: ReadyFile,
-  rows: readonly { readonly key: string; readonly position: number }[],
+  { file: { path }, title, record, chunks }: PendingFile,
 ): Promise<void> {
+  const rows = chunks.flatMap(({ key, position, page }) =>
+    key === undefined ? [] : [{ key, position, page }]
+  );
   const isRenamed = record?.hash === "";
   // the text has not changed, so the row's other columns stay as others wrote them, unless they name the file
   const details = detailsOf(table).filter(({ name }) => isRenamed || name !== "metadata");
@@ -273,10 +258,10 @@ async function updateKept(
   const differences = details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`);
   await session.query(
     `UPDATE ${table.relation} t SET ${details.map(({ name, value }) => `${name} = ${value}`).join(", ")}
-      FROM json_to_recordset($1::json) AS r(key text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(key text, position int, page int), ${header}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${isRenamed ? "true" : differences.join(" OR ")})`,
-    [JSON.stringify(rows.map(({ key, position }) => ({ key, position }))), path, title],
+    [JSON.stringify(rows), path, title],
   );
 }
 
@@ -284,8 +269,9 @@ async function updateKept(
 async function insertRows(
   session: SqlSession,
   table: IngestTable,
-  { path, title }: ReadyFile,
-  rows: readonly { readonly text: string; readonly vector: Float32Array; readonly position: number }[],
+  { file: { path }, title }: PendingFile,
+  rows: readonly PendingChunk[],
+  vectors: ReadonlyMap<string, Float32Array>,
 ): Promise<readonly string[]> {
   const details = detailsOf(table);
   const columns = [
@@ -294,16 +280,17 @@ async function insertRows(
     ...(table.needsId ? [{ name: table.idColumn, value: `r.id::${table.idType}` }] : []),
     ...details,
   ];
-  const records = rows.map(({ text, vector, position }) => ({
+  const records = rows.map(({ text, hash, position, page }) => ({
     text,
-    vector: `[${vector.join(",")}]`,
+    page,
+    vector: `[${vectors.get(hash)?.join(",")}]`,
     position,
     ...(table.needsId && { id: crypto.randomUUID() }),
   }));
   const inserted = await session.query(
     `INSERT INTO ${table.relation} (${columns.map(({ name }) => name).join(", ")})
       SELECT ${columns.map(({ value }) => value).join(", ")}
-      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int), ${header}
+      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int, page int), ${header}
       ORDER BY r.position RETURNING ${table.idColumn}`,
     [JSON.stringify(records), path, title],
   );

@@ -4,8 +4,8 @@ import {
   createSqlSession,
   lockingTransaction,
   type SqlSession,
-  takeLock,
   transaction,
+  withLock,
 } from "../../postgres/sql_session.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
 import { copyDocuments } from "./copy_documents.ts";
@@ -71,11 +71,8 @@ export interface BuiltKeywordIndex {
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
   const { connection, signal, onProgress = () => {}, onNote = () => {}, batchRows = 1_000 } = options;
-  const session = createSqlSession(
-    connection,
-    signal,
-    `index the keywords of ${nameInMessage(options.table)}`,
-  );
+  const purpose = `index the keywords of ${nameInMessage(options.table)}`;
+  const session = createSqlSession(connection, signal, purpose);
   const source = await inspectSource(session, options);
   return await asOnlyBuilder(session, source.oid, options, async () => {
     const opened = await openRecord(session, options, source);
@@ -132,22 +129,17 @@ export async function asOnlyBuilder<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const key = `hashtextextended('postern keyword index', ${oid})`;
-  if (!await takeLock(session, key, lockPatienceMs)) {
-    throw new AppError(
-      "conflict",
-      `Cannot index the keywords of ${
-        nameInMessage(table)
-      }: another process is indexing them; try again when that has ended`,
-    );
-  }
-  try {
-    // rather fail than index only the rows that this role may see
-    await session.query("SET row_security = off");
-    return await work();
-  } finally {
-    await session.restore("RESET row_security");
-    await session.restore(`SELECT pg_advisory_unlock(${key})`);
-  }
+  const purpose = `index the keywords of ${nameInMessage(table)}`;
+  const reason = `Cannot ${purpose}: another process is indexing them; try again when that has ended`;
+  return await withLock(session, { key, reason, patienceMs: lockPatienceMs }, async () => {
+    try {
+      // rather fail than index only the rows that this role may see
+      await session.query("SET row_security = off");
+      return await work();
+    } finally {
+      await session.restore("RESET row_security");
+    }
+  });
 }
 
 async function openRecord(
@@ -196,11 +188,10 @@ async function refuseOtherShape(
   const reason = isSame
     ? "it no longer follows its table"
     : "it has other columns, configuration, word_parts or format";
+  const purpose = `continue the keyword index of ${nameInMessage(options.table)}`;
   throw new AppError(
     "conflict",
-    `Cannot continue the keyword index of ${
-      nameInMessage(options.table)
-    }: ${reason}; drop it with -drop-index, then run -index-pipeline again`,
+    `Cannot ${purpose}: ${reason}; drop it with -drop-index, then run -index-pipeline again`,
   );
 }
 
@@ -233,11 +224,8 @@ async function installTrigger(
     await session.query(triggerFunctionSql(record, source));
     await session.query(`REVOKE ALL ON FUNCTION ${objects.triggerFunction}() FROM PUBLIC`);
     for (const statement of triggerSql(objects, source)) await session.query(statement);
-    await session.query(`UPDATE ${indexTable} SET base_length = $2, state = $3 WHERE id = $1`, [
-      id,
-      baseLength,
-      state,
-    ]);
+    const noted = `UPDATE ${indexTable} SET base_length = $2, state = $3 WHERE id = $1`;
+    await session.query(noted, [id, baseLength, state]);
   });
   return { ...record, state };
 }
@@ -295,15 +283,14 @@ async function refreshSlice(
   const to = bound(slice + 1) - 1n;
   const { documents, lists, recent } = objects;
   const term = termOf("e");
+  const least = impactOf(`g.entries[${listLength}]`);
   // the array is sorted, so the slice's elements are next to each other, with maybe one too many at the end
   const elements = `d.terms[width_bucket(${from}, d.terms) : width_bucket(${to}, d.terms) + 1]`;
   await session.query(`DELETE FROM ${lists} WHERE term BETWEEN ${from} AND ${to}`);
   // one statement, so that what leaves `recent` is what the lists were made with, or of documents that are gone
   await session.query(`WITH settled AS (DELETE FROM ${recent} WHERE term BETWEEN ${from} AND ${to})
     INSERT INTO ${lists} (term, df, floor, entries)
-    SELECT g.term, g.df, CASE WHEN g.df > ${listLength} THEN ${
-    impactOf(`g.entries[${listLength}]`)
-  } ELSE 0 END,
+    SELECT g.term, g.df, CASE WHEN g.df > ${listLength} THEN ${least} ELSE 0 END,
       g.entries[1:${listLength}]
     FROM (
       SELECT s.term, count(*) AS df, array_agg(s.entry) AS entries

@@ -66,6 +66,7 @@ async function copyRows(
 function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, rows: number): string {
   const { documents } = record.objects;
   const id = `s.${source.idColumn}`;
+  const document = documentSql("b.text", "b.config", record.grams);
   const beyond = hasCursor ? `${id} > $1::${source.keyType}` : `${id} IS NOT NULL`;
   return `WITH batch AS MATERIALIZED (
       SELECT ${id} AS key, ${textAndConfigSql(source)},
@@ -73,9 +74,7 @@ function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, 
       FROM ${source.table} s WHERE ${beyond} ORDER BY ${id} LIMIT ${rows}
     ), added AS (
       INSERT INTO ${documents} (key, length, terms)
-      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${
-    documentSql("b.text", "b.config", record.grams)
-  }) a
+      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${document}) a
       WHERE b.doc IS NULL
       ON CONFLICT (key) DO NOTHING
     )
@@ -87,9 +86,8 @@ async function noteConfigs(session: SqlSession, { id }: IndexRecord, source: Ind
   if (source.configColumn === undefined) return;
   await session.query(
     `UPDATE ${indexTable} SET configs = (SELECT array_agg(DISTINCT c) FROM unnest(configs ||
-      ARRAY(SELECT DISTINCT s.config FROM (SELECT ${
-      textAndConfigSql(source)
-    } FROM ${source.table} s) s)) c) WHERE id = $1`,
+      ARRAY(SELECT DISTINCT s.config FROM (SELECT ${textAndConfigSql(source)} FROM ${source.table} s) s)) c)
+      WHERE id = $1`,
     [id],
   );
 }

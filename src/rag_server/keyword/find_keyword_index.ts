@@ -1,6 +1,6 @@
-import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
+import { readJson } from "../../postgres/read/read_trusted.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { gramsSql, indexFormat, indexTable } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
@@ -93,20 +93,8 @@ export async function findKeywordIndex(
   options: FindKeywordIndexOptions,
 ): Promise<KeywordIndex> {
   const { table, textColumn, idColumn, isOfCallers = false } = options;
-  const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
-    const result = await database.read({
-      principal: serverItself,
-      signal: options.signal,
-      sql,
-      parameters,
-      trusted: true,
-    });
-    if (result.ok) return JSON.parse(result.rows[0]?.[0] ?? "null") ?? undefined;
-    throw new AppError(
-      "upstream",
-      `Cannot find the keyword index of ${nameInMessage(table)}: ${result.error.message}`,
-    );
-  };
+  const read = <T>(sql: string, parameters: readonly string[]) =>
+    readJson<T>(database, options.signal, sql, parameters);
   const absent = (reason: string) =>
     new AppError("not_found", `Cannot rank ${nameInMessage(table)} by keywords: ${reason}`);
   const facts = await read<TableFacts>(factsSql, [table, textColumn, idColumn]);

@@ -18,15 +18,16 @@ export const spacedLetter =
   "[^[:space:]!-@[-`{-~\\u0080-\\u00B4\\u00B6-\\u00BF\\u0E01-\\u0ECE\\u1000-\\u109F\\u1100-\\u11FF\\u1780-\\u17D3\\u2000-\\u2BFF\\u2E00-\\U0010FFFF]";
 
 /** Accents and vowel points, but not the breve of й. */
-const marks =
-  "[\\u0300-\\u0305\\u0307-\\u036F\\u0591-\\u05BD\\u05BF\\u05C1\\u05C2\\u05C4\\u05C5\\u0640\\u064B-\\u0655\\u0670]|(?<!и)\\u0306";
+const marks = quoteLiteral(
+  "[\\u0300-\\u0305\\u0307-\\u036F\\u0591-\\u05BD\\u05BF\\u05C1\\u05C2\\u05C4\\u05C5\\u0640\\u064B-\\u0655\\u0670]|(?<!и)\\u0306",
+);
+
+const compatible = quoteLiteral("[\\uFB00-\\uFB06\\uFF00-\\uFFEF]");
 
 /** A text with each letter in one piece: wide letters and digits of East Asia, and ligatures of printed texts, as usual ones. */
 export function readableSql(text: string): string {
   return `(SELECT CASE WHEN octet_length(t) = length(t) OR getdatabaseencoding() <> 'UTF8' THEN t
-    WHEN t COLLATE "C" ~ ${
-    quoteLiteral("[\\uFB00-\\uFB06\\uFF00-\\uFFEF]")
-  } THEN normalize(t, NFKC) ELSE normalize(t, NFC) END
+    WHEN t COLLATE "C" ~ ${compatible} THEN normalize(t, NFKC) ELSE normalize(t, NFC) END
     FROM (SELECT ${text} AS t OFFSET 0) t)`;
 }
 
@@ -34,9 +35,7 @@ export function readableSql(text: string): string {
 export function foldSql(text: string): string {
   const letters = "translate(replace(t, 'ß', 'ss'), 'æœøłđıð', 'aooldid')";
   return `(SELECT CASE WHEN octet_length(t) = length(t) OR getdatabaseencoding() <> 'UTF8' THEN t
-    ELSE normalize(regexp_replace(normalize(${letters}, NFD) COLLATE "C", ${
-    quoteLiteral(marks)
-  }, '', 'g'), NFC) END
+    ELSE normalize(regexp_replace(normalize(${letters}, NFD) COLLATE "C", ${marks}, '', 'g'), NFC) END
     FROM (SELECT ${text} AS t OFFSET 0) t)`;
 }
 

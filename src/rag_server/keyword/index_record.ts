@@ -60,7 +60,7 @@ export interface IndexRecord {
   readonly state: IndexState;
   readonly format: number;
   /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
-  readonly cursor: string | undefined;
+  readonly cursor?: string | undefined;
   /** The average length that impacts were computed with; 0 until it is known. */
   readonly baseLength: number;
   /** Whether parts of words are among the terms. */
@@ -100,20 +100,14 @@ export async function findRecord(
 ): Promise<IndexRecord | undefined> {
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
-    `SELECT id, state, format, cursor, base_length, ${gramsSql} FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`,
+    `SELECT json_strip_nulls(json_build_object('id', id, 'state', state, 'format', format, 'cursor', cursor,
+        'baseLength', base_length, 'grams', ${gramsSql}))
+      FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;
-  const [id, state, format, cursor, baseLength, grams] = row;
-  return {
-    id: Number(id),
-    state: state as IndexState,
-    format: Number(format),
-    cursor: cursor ?? undefined,
-    baseLength: Number(baseLength),
-    grams: grams === "t",
-    objects: indexObjects(Number(id)),
-  };
+  const found: Omit<IndexRecord, "objects"> = JSON.parse(row[0] ?? "");
+  return { ...found, objects: indexObjects(found.id) };
 }
 
 /** Whether the database has, or had, an index of Postern's. */

@@ -108,9 +108,8 @@ function configNameSql(name: string): string {
 
 /** The text of a row `s` of the source and the name of its configuration, as SQL for two columns. */
 export function textAndConfigSql(source: IndexSource): string {
-  return `s.${source.textColumn}::text AS text, ${
-    rowConfigSql(source, `s.${source.configColumn}::text`)
-  } AS config`;
+  const config = rowConfigSql(source, `s.${source.configColumn}::text`);
+  return `s.${source.textColumn}::text AS text, ${config} AS config`;
 }
 
 /**

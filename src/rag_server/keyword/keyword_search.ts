@@ -299,8 +299,11 @@ function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: Sql
     WHERE source.${idColumn} = ${key} AND (${condition}) LIMIT 1) source_row`;
 }
 
-/** The most that a query may read of texts without an index or a `tsvector` column: it analyses each of them again. */
-export const longestScan = { rows: 10_000, bytes: 128 * 1_048_576 } as const;
+/**
+ * The most that a query may read of texts without an index or a `tsvector` column: it analyses each of them again. So much
+ * English takes 1 to 2 seconds of a processor, 8 MiB 3 to 4, which is near the end of a search's time. `text` is for people.
+ */
+export const longestScan = { rows: 5_000, bytes: 4 * 1_048_576, text: "5,000 rows or 4 MiB" } as const;
 
 /** Rows with any word that are read where no index ranks them. Where more have one, the best may not be among them. */
 const matchesAtMost = 10_000;
@@ -353,8 +356,8 @@ function plainTextSql(source: PlainText, { question, limit, filter, bm25 }: Aske
   GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`;
 }
 
-/** Whether the rows that the reader may see, and the filter lets through, are few enough to analyse their texts. */
-function isScannedSql({ table, textColumn }: PlainText, filter: SqlText | undefined): SqlText {
+/** Whether the rows that the reader may see, and the filter lets through, are few enough to analyse their texts; as SQL. */
+export function isScannedSql({ table, textColumn }: PlainText, filter: SqlText | undefined): SqlText {
   return verbatimSql`(SELECT count(*) <= ${longestScan.rows} AND coalesce(sum(t.bytes), 0) <= ${longestScan.bytes}
     FROM (SELECT octet_length(source.${textColumn}::text) AS bytes FROM ${table} AS source
       WHERE (${filter ?? "true"}) LIMIT ${longestScan.rows + 1}) t)`;

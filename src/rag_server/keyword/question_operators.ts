@@ -1,5 +1,5 @@
 import { isFunctionWord, words } from "../../text/words.ts";
-import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { foldSql, readableSql } from "./fold_sql.ts";
 import { maxTextLength } from "./term_sql.ts";
 
@@ -49,7 +49,7 @@ const isUnspaced =
 
 /** Whether a text has all phrases, as SQL: their words next to each other, whatever their case, accents, and signs between. */
 export function phrasesSql(phrases: readonly string[], text: string): SqlText {
-  return inFoldedSql(phrases.map(hasPhraseSql).reduce((all, one) => sql`${all} AND ${one}`), text);
+  return inFoldedSql(joinSql(phrases.map(hasPhraseSql), " AND "), text);
 }
 
 /** Signs within a word that PostgreSQL's parser may take for a part of it. */
@@ -64,13 +64,11 @@ export function anyWordSql(words: readonly string[], text: string, config: strin
     sql`${verbatim(`${make}(${config}::regconfig, `)}translate(${of}, ${joints}))`;
   const queries = words.filter((word) => !isUnspaced.test(word))
     .map((word) => to("phraseto_tsquery", folded(sql`${word}::text`)));
-  const spaced = queries.length === 0
-    ? []
-    : [sql`${to("to_tsvector", verbatim("t.folded"))} @@ (${
-      queries.reduce((any, one) => sql`${any} || ${one}`)
-    })`];
-  const found = [...spaced, ...words.filter((word) => isUnspaced.test(word)).map(hasPhraseSql)];
-  return inFoldedSql(found.reduce((any, one) => sql`${any} OR ${one}`), text);
+  const found = words.filter((word) => isUnspaced.test(word)).map(hasPhraseSql);
+  if (queries.length > 0) {
+    found.unshift(sql`${to("to_tsvector", verbatim("t.folded"))} @@ (${joinSql(queries, " || ")})`);
+  }
+  return inFoldedSql(joinSql(found, " OR "), text);
 }
 
 function hasPhraseSql(phrase: string): SqlText {
@@ -84,9 +82,8 @@ function hasPhraseSql(phrase: string): SqlText {
 
 /** A condition on a text's folded form, which it names as `t.folded`. */
 function inFoldedSql(condition: SqlText, text: string): SqlText {
-  return sql`(SELECT ${condition} FROM (SELECT ${
-    folded(verbatim(`left(${text}, ${maxTextLength})`))
-  } AS folded OFFSET 0) t)`;
+  const form = folded(verbatim(`left(${text}, ${maxTextLength})`));
+  return sql`(SELECT ${condition} FROM (SELECT ${form} AS folded OFFSET 0) t)`;
 }
 
 function folded(text: SqlText): SqlText {

@@ -67,6 +67,12 @@ export function vectorSql(
  * (with others), `whole` (the others) and `stops`. */
 function analysisSql(text: string, config: string, written: string): string {
   const vector = (of: string) => `to_tsvector(${config}::regconfig, ${of})`;
+  const known = foldVectorSql("whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')");
+  const unaccented = `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '')
+        FROM unnest(to_tsvector('pg_catalog.simple', spaced)) u
+        CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
+        WHERE f.word <> u.lexeme AND ${vector("u.lexeme")} <> '')`;
+  const again = foldVectorSql(vector(unaccented));
   // a word loses its accents after its ending, which the stemmers of Romance languages know by them; for who types none,
   // it is there as it would be without
   return `(SELECT ${readableSql(`left(${text}, ${maxTextLength})`)} AS body OFFSET 0) readable
@@ -76,19 +82,8 @@ function analysisSql(text: string, config: string, written: string): string {
       to_tsvector('pg_catalog.simple', spaced) AS written OFFSET 0) vectors
     CROSS JOIN LATERAL (SELECT ARRAY(SELECT u.lexeme FROM unnest(ts_delete(written, tsvector_to_array(whole))) u
       WHERE ${vector("u.lexeme")} = '') AS stops,
-      ${
-    foldVectorSql("whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')")
-  } AS known OFFSET 0) first_forms
-    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(spaced) > length(spaced) THEN ${
-    foldVectorSql(
-      vector(
-        `(SELECT string_agg(repeat(f.word || ' ', coalesce(cardinality(u.positions), 1)), '')
-        FROM unnest(to_tsvector('pg_catalog.simple', spaced)) u
-        CROSS JOIN LATERAL (SELECT ${foldSql("u.lexeme")} AS word OFFSET 0) f
-        WHERE f.word <> u.lexeme AND ${vector("u.lexeme")} <> '')`,
-      ),
-    )
-  } END AS again OFFSET 0) second_forms
+      ${known} AS known OFFSET 0) first_forms
+    CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(spaced) > length(spaced) THEN ${again} END AS again OFFSET 0) second_forms
     CROSS JOIN LATERAL (SELECT known || coalesce(setweight(ts_delete(again, tsvector_to_array(known)), 'C'), '')
       || coalesce((${written}), '') AS words OFFSET 0) found`;
 }
@@ -117,13 +112,13 @@ export function lexemesSql(text: string, config: string, grams = false): string 
   const hash = (of: string, seed: string) =>
     `hashtextextended(${of} COLLATE "C", hashtextextended(${seed} COLLATE "C", 0)) & ${termMask}`;
   const count = "coalesce(cardinality(u.positions), 1)";
+  const stop = hash(collapseSql(foldSql("u.lexeme")), config);
+  const longWords = quoteLiteral(`${spacedLetter}{${gramLength},}`);
   const parts = `UNION ALL
     SELECT ${hash(`substr(w.word, i, ${gramLength})`, "'parts of words'")},
       count(*), min(w.place), sum(1.0 / (length(w.word) - ${gramLength - 1})), '${termKinds.gram}'
     FROM (SELECT ${collapseSql(`left(m.found[1], ${gramsWithin})`)} AS word, m.place
-      FROM regexp_matches(a.plain COLLATE "C", ${
-    quoteLiteral(`${spacedLetter}{${gramLength},}`)
-  }, 'g') WITH ORDINALITY m(found, place)) w
+      FROM regexp_matches(a.plain COLLATE "C", ${longWords}, 'g') WITH ORDINALITY m(found, place)) w
     CROSS JOIN LATERAL generate_series(1, length(w.word) - ${gramLength - 1}) i GROUP BY 1`;
   return `SELECT t.term, least(t.count, ${countBits}) AS count, t.place, t.share, t.kind
     FROM (SELECT * FROM ${analysisSql(text, config, writtenSql)}) a CROSS JOIN LATERAL (
@@ -131,9 +126,7 @@ export function lexemesSql(text: string, config: string, grams = false): string 
       CASE u.weights[1] WHEN 'C' THEN 0.5 ELSE 1 END AS share, '${termKinds.word}' AS kind
     FROM unnest(a.words) u
     UNION ALL
-    SELECT ${
-    hash(collapseSql(foldSql("u.lexeme")), config)
-  }, sum(${count}), min(u.positions[1]), 1, '${termKinds.stop}'
+    SELECT ${stop}, sum(${count}), min(u.positions[1]), 1, '${termKinds.stop}'
     FROM unnest(ts_delete(a.written, tsvector_to_array(a.whole))) u WHERE u.lexeme = ANY (a.stops) GROUP BY 1
     ${grams ? parts : ""}) t`;
 }
@@ -148,11 +141,10 @@ export const termKinds = { word: "w", stop: "s", gram: "g" } as const;
  * word comes to, and `length` in words.
  */
 export function documentSql(text: string, config: string, grams: boolean): string {
+  const lexemes = lexemesSql(text, config, grams);
   return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term | l.count), '{}') AS terms,
       coalesce(sum(l.count) FILTER (WHERE l.kind = '${termKinds.word}'), 0)::int AS length
-    FROM (SELECT term, max(count)::int AS count, max(kind) AS kind FROM (${
-    lexemesSql(text, config, grams)
-  }) t GROUP BY 1) l`;
+    FROM (SELECT term, max(count)::int AS count, max(kind) AS kind FROM (${lexemes}) t GROUP BY 1) l`;
 }
 
 /** The term of an element of a document's array. */

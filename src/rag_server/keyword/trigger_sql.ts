@@ -17,6 +17,7 @@ export function triggerFunctionSql(
 ): string {
   const { documents, lists, recent, triggerFunction } = objects;
   const values = quoteLiteral(valuesSql(source));
+  const term = termOf("e");
   const entry = entrySql("e", "d.length", "d.doc", baseLength);
   // planned once a session, maybe while the tables are empty: only the plan by index is right for all sizes
   return `CREATE OR REPLACE FUNCTION ${triggerFunction}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -61,7 +62,7 @@ BEGIN
   IF TG_OP <> 'INSERT' AND NOT is_taken THEN
     WITH gone AS (DELETE FROM ${documents} d WHERE d.key = old_key RETURNING d.doc, d.length, d.terms)
     DELETE FROM ${recent} r USING gone d CROSS JOIN LATERAL unnest(d.terms) e
-    WHERE r.term = ${termOf("e")} AND r.entry = ${entry};
+    WHERE r.term = ${term} AND r.entry = ${entry};
   END IF;
   IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
     row_config := ${rowConfigSql(source, "new_config")};
@@ -74,9 +75,7 @@ BEGIN
       RETURNING doc, length, terms)
     INSERT INTO ${recent} (term, entry)
     SELECT DISTINCT a.term, a.entry
-    FROM (SELECT ${
-    termOf("e")
-  } AS term, ${entry} AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
+    FROM (SELECT ${term} AS term, ${entry} AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
     WHERE ${impactOf("a.entry")} >= coalesce((SELECT l.floor FROM ${lists} l WHERE l.term = a.term), 0);
   END IF;
   RETURN NULL;

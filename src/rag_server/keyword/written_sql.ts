@@ -59,19 +59,17 @@ const ways = [
     expression,
     `SELECT concat_ws('-', ${year}, lpad(${month}, 2, '0'), lpad(${day}, 2, '0')) WHERE (${month})::int BETWEEN 1 AND 12`,
   ]),
-].map(([expression, words]) =>
-  `SELECT word, place, '' FROM regexp_matches(plain COLLATE "C", ${
-    quoteLiteral(apart + expression)
-  }, 'g') WITH ORDINALITY r(m, place)
+].map(([expression, words]) => [quoteLiteral(apart + expression), words]).map(([expression, words]) =>
+  `SELECT word, place, '' FROM regexp_matches(plain COLLATE "C", ${expression}, 'g') WITH ORDINALITY r(m, place)
       CROSS JOIN LATERAL (${words}) w(word) WHERE plain COLLATE "C" ~ '[0-9#+]'`
 );
+
+const unspacedRun = quoteLiteral(`${unspaced}{1,${longestRun}}`);
 
 /** The first of these: SQL for rows of `word`, `place` and `weight`. */
 const pairs =
   `(SELECT substr(run.m[1], i, n) AS word, run.place + i AS place, CASE n WHEN 1 THEN 'C' ELSE '' END AS weight
-      FROM regexp_matches(plain COLLATE "C", ${
-    quoteLiteral(`${unspaced}{1,${longestRun}}`)
-  }, 'g') WITH ORDINALITY run(m, place)
+      FROM regexp_matches(plain COLLATE "C", ${unspacedRun}, 'g') WITH ORDINALITY run(m, place)
       CROSS JOIN generate_series(1, 2) n
       CROSS JOIN LATERAL generate_series(1, length(run.m[1]) + 1 - n) i
       WHERE octet_length(plain) > length(plain) LIMIT ${mostLetters})`;

@@ -259,16 +259,14 @@ SELECT json_build_object(
   'relations', (SELECT coalesce(json_agg(json_build_object(
       'name', format('%I.%I', n.nspname, c.relname), 'kind', c.relkind, 'isEnabled', c.relrowsecurity,
       'isForced', c.relforcerowsecurity, 'isPart', b.is_part,
-      'owners', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held WHERE ${
-  holdsOwner("held.oid")
-}),
+      'owners', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held
+        WHERE ${holdsOwner("held.oid")}),
       'withoutPolicy', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held
         WHERE reads AND NOT ${hasPolicy("held.oid")}),
       'inherited', (SELECT coalesce(json_agg(json_build_object('role', t.name, 'how', i.how) ORDER BY t.name), '[]')
         FROM taken t CROSS JOIN LATERAL (SELECT ${inheritanceSql("t.oid")}) i(how)
-        WHERE $8::bool AND t.name <> quote_ident(current_user) AND i.how IS NOT NULL AND ${
-  hasPolicy("t.oid", false)
-}),
+        WHERE $8::bool AND t.name <> quote_ident(current_user) AND i.how IS NOT NULL
+          AND ${hasPolicy("t.oid", false)}),
       'view', CASE WHEN v.oid IS NOT NULL THEN json_build_object('name', format('%I.%I', vn.nspname, v.relname),
         'owner', quote_ident(o.rolname), 'isSuperuser', o.rolsuper, 'bypasses', o.rolbypassrls,
         'ownsTable', ${holdsOwner("o.oid")}, 'hasPolicy', ${hasPolicy("o.oid")}) END
@@ -282,9 +280,8 @@ SELECT json_build_object(
       'view', format('%I.%I', vn.nspname, v.relname))), '[]')
     FROM reach b JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_class v ON v.oid = b.reader JOIN pg_namespace vn ON vn.oid = v.relnamespace
-    WHERE b.class = 'relation' AND ${
-  isBuiltIn("c.oid")
-} AND NOT has_table_privilege('public', c.oid, 'SELECT')),
+    WHERE b.class = 'relation' AND ${isBuiltIn("c.oid")}
+      AND NOT has_table_privilege('public', c.oid, 'SELECT')),
   'functions', ${functionFactsSql})`;
 
 /** What a policy could ask, as SQL: by what tells the database who asks, and columns that are a guess. */
@@ -317,29 +314,19 @@ interface FunctionFacts {
 function functionFault({ name, holder, isView, why }: FunctionFacts): IsolationFault {
   const runs = `${isView ? "view" : "table"} ${holder} runs ${name}`;
   const leaveOut = isView ? "Leave it out of the view" : "Give the column another type";
-  switch (why) {
-    case "definer":
-      return {
-        message: `${runs}, which reads with the rights of its owner`,
-        remedy: `ALTER FUNCTION ${name} SECURITY INVOKER;`,
-      };
-    case "text":
-      return {
-        message: `${runs}, which may read what no policy filters, or change what a policy asks`,
-        remedy: `-- ${leaveOut}`,
-      };
-    case "settings":
-      return {
-        message: `${runs}, which has settings of its own, and a policy may ask them`,
-        remedy: `ALTER FUNCTION ${name} RESET ALL;`,
-      };
-    case "opaque":
-      return {
-        message: `${runs}, and PostgreSQL does not know what that reads`,
-        remedy:
-          `-- ${leaveOut}; or write the function in SQL with a parsed body: RETURN …, or BEGIN ATOMIC … END`,
-      };
-  }
+  const [clause, remedy] = ({
+    definer: ["which reads with the rights of its owner", `ALTER FUNCTION ${name} SECURITY INVOKER;`],
+    text: ["which may read what no policy filters, or change what a policy asks", `-- ${leaveOut}`],
+    settings: [
+      "which has settings of its own, and a policy may ask them",
+      `ALTER FUNCTION ${name} RESET ALL;`,
+    ],
+    opaque: [
+      "and PostgreSQL does not know what that reads",
+      `-- ${leaveOut}; or write the function in SQL with a parsed body: RETURN …, or BEGIN ATOMIC … END`,
+    ],
+  } as const)[why];
+  return { message: `${runs}, ${clause}`, remedy };
 }
 
 /** Why row-level security may show a caller rows of another. */

@@ -1,3 +1,4 @@
+import { createLatestByText } from "../../core/latest_by_text.ts";
 import { AppError } from "../../core/app_error.ts";
 import { readerFor } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -30,9 +31,9 @@ interface RowSecurityProofOptions {
   readonly now: () => number;
 }
 
-/** How long a caller's role that was looked at counts as proven, and how many are remembered. */
+/** How long a caller's role that was looked at counts as proven; some thousand are remembered. */
 const maxAgeMs = 60_000;
-const maxRoles = 1_000;
+const rolesBytes = 262_144;
 
 /** While the catalog cannot be read, the last proof counts for so long. */
 const longestUnreadMs = 120_000;
@@ -41,7 +42,7 @@ const longestUnreadMs = 120_000;
 export function createRowSecurityProof(
   { pipeline, database, settings, tables, now }: RowSecurityProofOptions,
 ) {
-  const provenRoles = new Map<string, number>();
+  const provenRoles = createLatestByText<number>({ maxBytes: rolesBytes });
   let isBroken = false;
   let provenAt = -Infinity;
 
@@ -62,11 +63,7 @@ export function createRowSecurityProof(
       `read from pipeline "${pipeline}" as ${role === "" ? "its login" : JSON.stringify(role)}`,
       signal,
     );
-    for (const oldest of provenRoles.keys()) {
-      if (provenRoles.size < maxRoles) break;
-      provenRoles.delete(oldest);
-    }
-    provenRoles.set(role, askedAt);
+    provenRoles.set(role, askedAt, 8);
   }
 
   async function prove(signal: AbortSignal): Promise<void> {

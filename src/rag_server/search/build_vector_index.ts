@@ -3,7 +3,7 @@ import { sleep } from "../../core/async/deadline.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
-import { indexFor, type VectorTable } from "./vector_index.ts";
+import { indexFor, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
 interface BuildVectorIndexOptions {
   /** Has a role that owns the table. Not used by others meanwhile. */
@@ -41,12 +41,7 @@ export async function buildVectorIndex(options: BuildVectorIndexOptions): Promis
   const { connection, table, dimensions, signal } = options;
   const purpose = `make the vector index of ${nameInMessage(table.name)}`;
   const session = createSqlSession(connection, signal, purpose);
-  const [found] = await session.query(
-    "SELECT relkind, pg_backend_pid() FROM pg_class WHERE oid = $1::regclass",
-    [
-      table.relation,
-    ],
-  );
+  const [found] = await session.query(kindSql, [table.relation]);
   const [kind, processId] = found ?? [];
   const isThere = indexFor(table, dimensions) !== undefined;
   const using = usingSql(table, dimensions);
@@ -62,8 +57,16 @@ export async function buildVectorIndex(options: BuildVectorIndexOptions): Promis
   return "built";
 }
 
-/** The method and key of the index; undefined where no index takes so many dimensions. */
-function usingSql({ vector, extension }: VectorTable, dimensions: number): string | undefined {
+const kindSql = "SELECT relkind, pg_backend_pid() FROM pg_class WHERE oid = $1::regclass";
+
+/** The method and key of an index by cosine distance; undefined where no index takes so many dimensions. */
+export function usingSql(
+  { vector, extension }: {
+    readonly vector: Omit<VectorColumn, "indexes">;
+    readonly extension: Pick<VectorTable["extension"], "schema">;
+  },
+  dimensions: number,
+): string | undefined {
   if (dimensions > maxDimensions.halfvec || vector.type.endsWith("sparsevec")) return undefined;
   const isHalf = vector.type.endsWith("halfvec");
   const castTo = !isHalf && dimensions > maxDimensions.vector
@@ -108,12 +111,11 @@ function createConcurrentRunner(
     async dropUnfinished(relation: string): Promise<void> {
       const [builder] = await session.query(builderSql, [relation]);
       if (builder !== undefined) {
+        const [id] = builder;
         throw new AppError(
           "conflict",
-          `Cannot ${purpose}: PostgreSQL's process ${
-            builder[0]
-          } makes an index of it; run this again when that has ` +
-            `ended, or end what a killed run left with SELECT pg_terminate_backend(${builder[0]})`,
+          `Cannot ${purpose}: PostgreSQL's process ${id} makes an index of it; run this again when that has ` +
+            `ended, or end what a killed run left with SELECT pg_terminate_backend(${id})`,
         );
       }
       for (const [name] of await session.query(unfinishedSql, [relation])) {
@@ -126,11 +128,8 @@ function createConcurrentRunner(
       try {
         await run(`CREATE INDEX CONCURRENTLY ${what}`);
       } catch (error) {
-        const after = createSqlSession(
-          connection,
-          AbortSignal.timeout(afterwardsMs),
-          "look for what is left",
-        );
+        const soon = AbortSignal.timeout(afterwardsMs);
+        const after = createSqlSession(connection, soon, "look for what is left");
         for (const [name] of await after.query(unfinishedSql, [relation]).catch(() => [])) {
           onNote(
             `index ${name} is left unfinished, and writes keep it up for nothing until the next run drops it`,

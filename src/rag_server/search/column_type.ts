@@ -1,3 +1,5 @@
+import type { Read } from "../../postgres/read/read_trusted.ts";
+
 /** The kinds of values that a column may hold. */
 export type ValueKind =
   | "text"
@@ -79,6 +81,11 @@ export interface CatalogColumn {
   readonly typeName: string;
   readonly qualifiedType: string;
   readonly type: CatalogType;
+  readonly isNullable: boolean;
+  /** Whether a new row must bring a value. */
+  readonly needsValue: boolean;
+  /** Whether PostgreSQL alone writes it. */
+  readonly isGenerated: boolean;
 }
 
 const typeJson = (type: string, element: string) =>
@@ -89,10 +96,18 @@ const typeJson = (type: string, element: string) =>
         THEN (SELECT json_agg(e.enumlabel) FROM pg_enum e WHERE e.enumtypid = ${type}.oid) END,
       'element', ${element})`;
 
-/** Reads of a relation, by its oid: a row of JSON for each {@linkcode CatalogColumn}, domains taken off. */
-export const columnsSql = `
+/** The columns of a relation by their names, domains taken off. */
+export async function readColumns(read: Read, oid: string): Promise<ReadonlyMap<string, CatalogColumn>> {
+  const columns = (await read(columnsSql, [oid])).map(([json]): CatalogColumn => JSON.parse(json ?? ""));
+  return new Map(columns.map((column) => [column.name, column]));
+}
+
+const columnsSql = `
   SELECT json_strip_nulls(json_build_object(
     'name', a.attname, 'quoted', quote_ident(a.attname), 'modifier', a.atttypmod,
+    'isNullable', NOT a.attnotnull,
+    'needsValue', a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
+    'isGenerated', a.attgenerated <> '' OR a.attidentity = 'a',
     'typeName', t.typname, 'qualifiedType', format('%I.%I', n.nspname, t.typname),
     'type', ${typeJson("t", `CASE WHEN s.oid IS NOT NULL THEN ${typeJson("s", "NULL")} END`)}))
   FROM pg_attribute a

@@ -2,7 +2,8 @@ import { defined } from "../../core/defined.ts";
 import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Row } from "../../postgres/read/portal.ts";
+import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
+import { sqlStateOf } from "../../postgres/sql_session.ts";
 import {
   nameInMessage,
   quoteParts,
@@ -14,7 +15,7 @@ import {
 import { compileFilter } from "../filter/compile_filter.ts";
 import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
-import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
+import { type ColumnType, columnTypeOf, readColumns } from "./column_type.ts";
 import { basesSql, findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
 /** A pipeline's table as it is configured. */
@@ -46,22 +47,16 @@ export interface DocumentTable extends VectorTable {
   readonly titleColumn?: string;
   /** Those that its documents are told with, besides what `DocumentDetails` names; not quoted. */
   readonly metadataColumns?: readonly string[];
-  /** As it was at the look. */
-  readonly volume: TableVolume;
+  /** At the look, in it or in the tables below it where it is a view or has partitions: a guess, 0 where nothing is known. */
+  readonly rows: number;
+  /** Of its database, as PostgreSQL calls it. */
+  readonly encoding: string;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
   readonly mayHideRows: boolean;
   /** Whether each row that a caller may see is compared, since an index could tell of the rows of others. */
   readonly isExact?: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
   readonly filter?: SqlText;
-}
-
-/** How much there is to search in a table, or in the tables below it where it is a view or has partitions. */
-interface TableVolume {
-  /** A guess; 0 where nothing is known, as of a foreign table. */
-  readonly rows: number;
-  /** Without the indexes. */
-  readonly bytes: number;
 }
 
 /** Tells the rows of a table apart within one statement. */
@@ -73,8 +68,6 @@ interface RowKey {
   /** Whether it means anything to a client: it is the table's id. */
   readonly isId: boolean;
 }
-
-type Read = (text: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
 
 /**
  * Looks at a table once, so that a query need not.
@@ -89,16 +82,12 @@ export async function readTable(
 ): Promise<DocumentTable> {
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot search table ${nameInMessage(settings.table)}: ${reason}`);
-  const read: Read = (text, parameters = []) => readRows(database, text, parameters, signal);
+  const read: Read = (...statement) => readRows(database, signal, ...statement);
   const found = await findRelation(read, settings.table);
   if (found === undefined) throw fail("there is no such table or view");
   const { oid, relation, kind } = found;
 
-  const columns = new Map<string, CatalogColumn>();
-  for (const [json] of await read(columnsSql, [oid])) {
-    const column: CatalogColumn = JSON.parse(json ?? "");
-    columns.set(column.name, column);
-  }
+  const columns = await readColumns(read, oid);
   const find = (name: string) => {
     const column = columns.get(name);
     if (column === undefined) throw fail(`it has no column "${name}"`);
@@ -124,7 +113,7 @@ export async function readTable(
   const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const id = idColumn === undefined ? undefined : find(idColumn);
-  const [[rows, bytes, mayHideRows] = []] = await read(volumeSql, [oid]);
+  const [[rows, encoding, mayHideRows] = []] = await read(sizeSql, [oid]);
   // of a table without an id, the place of a row will do within a statement; other relations have no such place
   const hasPlaces = kind === "r" || kind === "m";
   const key: RowKey = id === undefined && hasPlaces
@@ -140,7 +129,8 @@ export async function readTable(
     vector: { ...vector, indexes },
     extension: { schema, isIterative: isIterative(version) },
     key,
-    volume: { rows: Number(rows), bytes: Number(bytes) },
+    rows: Number(rows),
+    encoding: encoding ?? "",
     mayHideRows: mayHideRows === "t",
     ...defined({ metadataColumns: settings.metadataColumns?.map((name) => find(name).name) }),
   };
@@ -165,12 +155,18 @@ export async function findRelation(
   const isSimple = /^[\w$.]+$/.test(table);
   const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
   for (const candidate of candidates) {
-    const [row] = await read(relationSql, [candidate]);
+    const [row] = await read(relationSql, [candidate]).catch((error) => {
+      if (noRelationsName.includes(sqlStateOf(error))) return [];
+      throw error;
+    });
     const [oid, relation, kind] = row ?? [];
     if (oid && relation && kind) return { oid, relation, kind };
   }
   return undefined;
 }
+
+/** PostgreSQL's answers to a name that no relation could have: bad syntax, too many parts, another database. */
+const noRelationsName: readonly unknown[] = ["42601", "42602", "0A000"];
 
 /** Reads of a relation, by its name as SQL: oid, qualified name, kind. */
 const relationSql = `
@@ -197,10 +193,9 @@ export const rowsSql = `CASE WHEN c.relpages > 0 AND c.reltuples >= 0
   THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
   ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END`;
 
-/** Reads of a relation, by its oid: rows, bytes, and whether a view or a row-level policy may hide some of the rows. */
-const volumeSql = `${basesSql("$1")}
-  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint,
-    coalesce(sum(pg_table_size(c.oid)), 0),
+/** Reads of a relation, by its oid: rows, its database's encoding, and whether a view or a row-level policy may hide some of the rows. */
+const sizeSql = `${basesSql("$1")}
+  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint, getdatabaseencoding(),
     (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
   FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
 
@@ -255,29 +250,4 @@ async function planWith(
 function hasTooFewValues(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && cause.code === "08P01";
-}
-
-/** PostgreSQL's answers to a name that no relation could have: bad syntax, too many parts, another database. */
-const noRelationsName = ["42601", "42602", "0A000"];
-
-async function readRows(
-  database: Database,
-  text: string,
-  parameters: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly Row[]> {
-  const result = await database.read({
-    principal: serverItself,
-    trusted: true,
-    signal,
-    sql: text,
-    parameters,
-  });
-  if (result.ok) return result.rows;
-  signal.throwIfAborted();
-  if (text === relationSql && noRelationsName.includes(result.error.sqlState ?? "")) return [];
-  throw new AppError(
-    "upstream",
-    `Cannot read the catalog of database "${database.name}": ${result.error.message}`,
-  );
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../core/defined.ts";
 import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
-import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
+import type { Candidate, RetrievedDocument, Standing, TableSearch } from "./candidate.ts";
 
 /** How many results each search may return where repeats fill its list. */
 export const maxDepth = 400;
@@ -71,9 +71,8 @@ export function agreedSql(nearness: SqlText): SqlText {
   return sql`WITH postern_first AS MATERIALIZED (
       SELECT * FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${documents}
     ), postern_agreed AS MATERIALIZED (
-      SELECT one.id, ${agreed("nearest_filled")} AS agreed_nearest, ${
-    agreed("matching_filled")
-  } AS agreed_matching,
+      SELECT one.id, ${agreed("nearest_filled")} AS agreed_nearest,
+        ${agreed("matching_filled")} AS agreed_matching,
         round(${1 - weight}::float8 * one.score + ${weight}::float8 * ${agreed("score")}) AS score
       FROM postern_first one CROSS JOIN LATERAL (
         SELECT ${mean("nearest_filled")}, ${mean("matching_filled")}, ${mean("score")}
@@ -201,7 +200,7 @@ function scoresOf(tables: readonly TableSearch[], vectorWeight: number): number[
 }
 
 /** Distances of different kinds cannot be compared, but the similarities of the candidates can. */
-export function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
+function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
   if (new Set(tables.map(({ distance }) => distance)).size < 2) return tables;
   return tables.map((table) => {
     const found = table.candidates.map((candidate) =>
@@ -230,4 +229,26 @@ function spreadOf(lists: readonly (readonly number[])[], depth: number): Spread 
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** The same searches, whose candidates have their places in each search over all tables. */
+export function withStandings(tables: readonly TableSearch[]): TableSearch[] {
+  const compared = comparable(tables);
+  const nearestScores = compared.flatMap((table) => table.nearestScores);
+  // what has none of the words has 0
+  const matchingScores = compared.flatMap((table) => table.matchingScores).filter((score) => score !== 0);
+  return tables.map((table, at) => ({
+    ...table,
+    candidates: table.candidates.map((candidate, place) => {
+      const { nearestScore, matchingScore } = compared[at]?.candidates[place] ?? {};
+      const nearest = standingIn(nearestScores, nearestScore);
+      const matching = standingIn(matchingScores, matchingScore || undefined);
+      return { ...candidate, ...defined({ nearest, matching }) };
+    }),
+  }));
+}
+
+function standingIn(scores: readonly number[], score: number | undefined): Standing | undefined {
+  if (score === undefined) return undefined;
+  return { rank: 1 + scores.filter((other) => other > score).length, score };
 }

@@ -65,10 +65,14 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     ? agreedSql(nearnessSql(table, "one.unit", "other.unit"))
     : sql`SELECT *, NULL AS agreed_nearest, NULL AS agreed_matching, score AS agreed_score FROM postern_distinct`;
   const found = foundSql({ vectorWeight, hasWords: keywordSearch !== undefined, depth });
+  // what the vectors alone found has nothing to be made comparable with
+  const fused = keywordSearch === undefined
+    ? sql`SELECT *, coalesce(nearest_score, '-Infinity') AS score FROM postern_all ORDER BY score DESC, id COLLATE "C"`
+    : fusionSql(vectorWeight);
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
     postern_all AS MATERIALIZED (${found}),
-    postern_fused AS MATERIALIZED (${fusionSql(vectorWeight)} ${candidates}),
+    postern_fused AS MATERIALIZED (${fused} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity, t.unit,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
@@ -131,7 +135,8 @@ function phraseSql(
   { table, question, phrases, filter, depth, bm25 }: RetrievalSearch,
   keywordSearch: SearchByWords,
 ): SqlText {
-  const weighted = [question, ...Array(phraseWeight - 1).fill(phrases.join("\n"))].join("\n");
+  // only the beginning of a text is looked up, and the phrases decide
+  const weighted = [...Array(phraseWeight - 1).fill(phrases.join("\n")), question].join("\n");
   const found = keywordSearch({ question: weighted, limit: longestAnswer, filter, bm25 });
   const { key, textColumn, relation } = table;
   return sql`SELECT k.id, k.score FROM (${found}) k WHERE EXISTS (

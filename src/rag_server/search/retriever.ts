@@ -15,11 +15,15 @@ import type { Filter } from "../query.ts";
 import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import { readOperators } from "../keyword/question_operators.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
+import { depthOf, fuseTables, maxDepth, withStandings } from "./fusion.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
-import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
-import { withStandings } from "./standings.ts";
+import {
+  createStoredDocuments,
+  maxCharacters,
+  statementFault,
+  type StoredDocuments,
+} from "./stored_documents.ts";
 import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
@@ -112,6 +116,8 @@ interface TablePlan extends
   readonly unchecked: readonly string[];
   /** Whether the search by words needs a plan for each question. */
   readonly isPlannedAnew: boolean;
+  /** Of the vectors alone: what a search that took too long by words has left. Optional; the default is the database's. */
+  readonly timeoutMs?: number;
 }
 
 interface Found {
@@ -125,9 +131,12 @@ interface Found {
 export function createRetriever(
   { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
+  // what is left after it has to be worth a search
+  const longestHybridMs = Math.min(hybridTimeoutMs, database.statementTimeoutMs / 2);
   const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
-  for (const { table, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
+  for (const { table, encodingFault, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
     const fields = { database: database.name, table: table.name };
+    if (encodingFault !== undefined) logger.warn(encodingFault.message, fields);
     if (needsKeywordIndex) {
       logger.warn(
         "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
@@ -168,13 +177,8 @@ export function createRetriever(
     const vector = embedding instanceof Float32Array ? embedding : await embedding();
     const { name, vector: { dimensions } } = planned.table;
     if (dimensions !== undefined && dimensions !== vector.length) {
-      throw new AppError(
-        "upstream",
-        `Cannot search table ${
-          nameInMessage(name)
-        }: its vectors have ${dimensions} dimensions, but the provider's have ` +
-          `${vector.length}`,
-      );
+      const reason = `its vectors have ${dimensions} dimensions, but the provider's have ${vector.length}`;
+      throw new AppError("upstream", `Cannot search table ${nameInMessage(name)}: ${reason}`);
     }
     return { ...planned, embedding: vector };
   }
@@ -217,7 +221,7 @@ export function createRetriever(
       maxRows: limit,
       maxBytes,
       signal,
-      ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
+      ...defined({ timeoutMs: keywordSearch === undefined ? planned.timeoutMs : longestHybridMs }),
       ...renderSql(statement),
     });
     if (result.ok) {
@@ -247,6 +251,7 @@ export function createRetriever(
       vectorWeight: 1,
       keywordSearch: undefined,
       isPlannedAnew: false,
+      timeoutMs: database.statementTimeoutMs - longestHybridMs,
     }, request);
     return await run(alone, request, isThorough, signal);
   }
@@ -258,11 +263,7 @@ export function createRetriever(
     // a policy's cast quotes the claim that it is given
     const told = table.isExact ? withoutQuotes(error) : error;
     logger.warn("search failed", { database: database.name, table: table.name, error: told });
-    return error.kind === "timeout"
-      ? new AppError("timeout", "Cannot search the documents: it took too long")
-      : new AppError("upstream", "Cannot search the documents: the database reported an error", {
-        ...(error.sqlState !== undefined && { data: { sqlState: error.sqlState } }),
-      });
+    return statementFault("search the documents", error);
   }
 
   return {

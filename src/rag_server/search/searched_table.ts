@@ -1,8 +1,15 @@
+import { AppError } from "../../core/app_error.ts";
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { SqlText } from "../../postgres/sql_text.ts";
+import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordSearch, lackOfWords, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
+import {
+  isScannedSql,
+  keywordSearch,
+  lackOfWords,
+  longestScan,
+  type SearchByWords,
+} from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
@@ -24,6 +31,8 @@ export interface SearchedTable {
    * or no rows, by a plan that was made for every question.
    */
   readonly isPlannedAnew?: boolean;
+  /** Why its words are searched by no means at all. */
+  readonly encodingFault?: AppError;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
   /** Whether callers who may see too much to read get no search by words, for want of a `tsvector` column. */
@@ -39,7 +48,7 @@ export const fewTexts = 1_000;
 
 /** For the log, of a table that `needsWordsColumn`. */
 export const wordsColumnText =
-  "Callers who may see more than 10,000 rows or 128 MiB of a table's texts are answered by meaning alone, not by words; " +
+  `Callers who may see more than ${longestScan.text} of a table's texts are answered by meaning alone, not by words; ` +
   "give the table a tsvector column with a GIN index: -doctor has the SQL";
 
 /**
@@ -54,6 +63,8 @@ export async function openSearchedTable(
 ): Promise<SearchedTable> {
   const found = await readTable(database, settings, signal);
   const table: DocumentTable = isOfCallers(database, found) ? { ...found, isExact: true } : found;
+  const fault = encodingFault(table);
+  if (fault !== undefined) return { table, encodingFault: fault };
   const index = await keywordIndexOf(database, table, settings, signal);
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = {
@@ -63,12 +74,23 @@ export async function openSearchedTable(
     ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
   };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
-  const { rows, bytes } = table.volume;
-  const isMuch = rows > longestScan.rows || bytes > longestScan.bytes;
+  const { rows } = table;
+  const areMany = rows > longestScan.rows;
   // what others have does not decide how a caller is answered: the search counts what that caller may see
-  if (index.isOfCallers) return { ...searched, ...(isMuch && { needsWordsColumn: true }) };
-  if (isMuch) return { table, needsKeywordIndex: true };
+  if (index.isOfCallers) return { ...searched, ...(areMany && { needsWordsColumn: true }) };
+  const isScanned = !areMany && await holds(database, isScannedSql(index, table.filter), signal);
+  if (!isScanned) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
+}
+
+async function holds(database: Database, condition: SqlText, signal: AbortSignal): Promise<boolean> {
+  const result = await database.read({
+    principal: serverItself,
+    trusted: true,
+    signal,
+    ...renderSql(sql`SELECT ${condition}`),
+  });
+  return result.ok && result.rows[0]?.[0] === "t";
 }
 
 /**
@@ -79,19 +101,33 @@ export function isOfCallers(database: Database, { mayHideRows }: DocumentTable):
   return mayHideRows && database.rightsKey(serverItself) !== "";
 }
 
+/** What keeps words from being searched: other encodings lack letters that are looked for, or know no letters. */
+export function encodingFault({ name, encoding }: DocumentTable): AppError | undefined {
+  if (encoding === "UTF8") return undefined;
+  return new AppError(
+    "invalid",
+    `Cannot search the words of ${
+      nameInMessage(name)
+    }: its database has the encoding ${encoding}; expected UTF8: ` +
+      "restore a dump of it into a database that is made WITH TEMPLATE template0 ENCODING 'UTF8'",
+  );
+}
+
 /**
  * The means to rank a table's rows by words.
  *
- * @throws {AppError} as `findKeywordIndex` does
+ * @throws {AppError} `invalid` for a database's encoding, and as `findKeywordIndex` does
  */
-export function keywordIndexOf(
+export async function keywordIndexOf(
   database: Database,
   table: DocumentTable,
   { textColumn, textSearchConfig }: SearchedTableSettings,
   signal: AbortSignal,
 ): Promise<KeywordIndex> {
+  const fault = encodingFault(table);
+  if (fault !== undefined) throw fault;
   const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
-  return findKeywordIndex(database, {
+  return await findKeywordIndex(database, {
     table: table.relation,
     textColumn,
     // an index cannot have ctid as a column

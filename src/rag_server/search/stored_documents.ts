@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { readerFor } from "../../core/principal.ts";
+import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import {
@@ -14,6 +15,7 @@ import {
   sql,
   type SqlText,
   verbatim,
+  verbatimSql,
 } from "../../postgres/sql_text.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 import { parseExactJson } from "../query.ts";
@@ -77,12 +79,7 @@ export function createStoredDocuments(
     signal.throwIfAborted();
     // an id that is none of the column's type
     if (result.error.sqlState?.startsWith("22")) return [];
-    const { kind, sqlState } = result.error;
-    throw kind === "timeout"
-      ? new AppError("timeout", "Cannot read the document: it took too long")
-      : new AppError("upstream", "Cannot read the document: the database reported an error", {
-        ...(sqlState !== undefined && { data: { sqlState } }),
-      });
+    throw statementFault("read the document", result.error);
   }
 
   /** By the ids' texts. */
@@ -123,23 +120,21 @@ export function createStoredDocuments(
     const { key, textColumn, relation, filter } = table;
     if (key.isId !== (reference.kind === "id")) return undefined;
     const text = `${textColumn}::text`;
-    const isMeant = reference.kind === "id"
+    const shown = `left(${text}, ${maxCharacters})`;
+    const isId = reference.kind === "id";
+    const isMeant = isId
       ? sql`${identifierSql(key.name)} = ${reference.value}::${verbatim(key.type)}`
-      : sql`encode(sha256(convert_to(${
-        verbatim(trimmedSql(`left(${text}, ${maxCharacters})`))
-      }, 'UTF8')), 'hex') = ${reference.value}`;
+      : sql`encode(sha256(convert_to(${verbatim(trimmedSql(shown))}, 'UTF8')), 'hex') = ${reference.value}`;
+    const order = detailColumns(table).includes("position") ? "ORDER BY position" : "";
     const rows = await rowsOf(
-      sql`SELECT left(${verbatim(text)}, ${verbatim(String(maxCharacters))})
-        FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")} AND ${isMeant}
-        ${verbatim(detailColumns(table).includes("position") ? "ORDER BY position" : "")} LIMIT ${
-        reference.kind === "id" ? maxRows : 1
-      }`,
+      verbatimSql`SELECT ${shown} FROM ${relation} AS source WHERE ${filter ?? "true"} AND ${isMeant}
+        ${order} LIMIT ${isId ? maxRows : 1}`,
       caller,
-      reference.kind === "id" ? undefined : scanTimeoutMs,
+      isId ? undefined : scanTimeoutMs,
     );
     const texts = rows.flatMap(([text]) => text ?? []).filter((text) => text.trim() !== "");
     if (texts.length === 0) return undefined;
-    const found = reference.kind === "id" ? await detailsIn(table, [reference.value], caller) : undefined;
+    const found = isId ? await detailsIn(table, [reference.value], caller) : undefined;
     const [details = {}] = found?.values() ?? [];
     return { text: texts.join("\n\n").slice(0, maxCharacters), ...details };
   }
@@ -188,6 +183,13 @@ export function createStoredDocuments(
       return undefined;
     },
   };
+}
+
+/** What callers are told of a statement that failed: its own message may quote rows. */
+export function statementFault(doing: string, { kind, sqlState }: StatementError): AppError {
+  if (kind === "timeout") return new AppError("timeout", `Cannot ${doing}: it took too long`);
+  const data = defined({ sqlState });
+  return new AppError("upstream", `Cannot ${doing}: the database reported an error`, { data });
 }
 
 interface Reference {

@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import type { Row } from "../../postgres/read/portal.ts";
+import type { Read } from "../../postgres/read/read_trusted.ts";
 
 /** The distances of pgvector that an index may be ordered by. */
 export type Distance = "cosine" | "l2" | "ip" | "l1";
@@ -72,7 +72,7 @@ export function distanceOf(table: VectorTable, dimensions: number | undefined): 
  * itself before a cast, cosine before others, hnsw before ivfflat.
  */
 export async function findVectorIndexes(
-  read: (text: string, parameters: readonly string[]) => Promise<readonly Row[]>,
+  read: Read,
   oid: string,
   vector: Omit<VectorColumn, "indexes">,
   isView: boolean,

@@ -78,7 +78,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
 }
 
 /** Whether comparing all rows of a table is as good as asking its index; not where their number is unknown. */
-function isSmall({ volume: { rows }, vector }: DocumentTable, dimensions = vector.dimensions): boolean {
+function isSmall({ rows, vector }: DocumentTable, dimensions = vector.dimensions): boolean {
   return rows > 0 && dimensions !== undefined && rows * Math.max(dimensions, numbersPerRow) <= fewNumbers;
 }
 
@@ -172,7 +172,7 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
 function minBreadth(rows: number, limit: number): number {
   // none are known of a foreign table
   if (rows === 0 || rows > 200_000) return 400;
-  if (limit < usualDepth) return 60;
+  if (limit < usualDepth) return rows <= 30_000 ? 40 : 80;
   return rows <= 30_000 ? 200 : 300;
 }
 
@@ -192,22 +192,23 @@ const pageCosts = { seq_page_cost: "1", random_page_cost: "0.01" };
  * it visited may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
-  { table: { vector, extension, volume }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
+  { table: { vector, extension, rows }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
 ): Readonly<Record<string, string>> {
   // an index of fewer is only read more thoroughly
-  const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
+  const mostLists = Math.max(0, ...vector.indexes.map(({ lists = 0 }) => lists));
   // of what the index visits, a filter hides a part: one that hides half leaves as many as without it
-  const least = minBreadth(volume.rows, limit) * (filter === undefined ? 1 : 2);
+  const least = minBreadth(rows, limit) * (filter === undefined ? 1 : 2);
   const breadth = Math.max(2 * limit, least);
   return {
     ...pageCosts,
     // an answer that is fetched in parts gets none, so no plan should count on them
     max_parallel_workers_per_gather: "0",
     "hnsw.ef_search": String(Math.min(breadth, maxBreadth)),
-    "ivfflat.probes": String(Math.ceil(Math.sqrt(mostLists))),
-    ...(extension.isIterative && {
-      "hnsw.iterative_scan": "relaxed_order",
-      "ivfflat.iterative_scan": "relaxed_order",
+    ...(extension.isIterative && { "hnsw.iterative_scan": "relaxed_order" }),
+    // each setting costs every question some time
+    ...(mostLists > 0 && {
+      "ivfflat.probes": String(Math.ceil(Math.sqrt(mostLists))),
+      ...(extension.isIterative && { "ivfflat.iterative_scan": "relaxed_order" }),
     }),
   };
 }

@@ -143,13 +143,9 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
     isProviderWell = true;
     const length = vectors[0]?.length;
     if (column.dimensions !== undefined && length !== column.dimensions) {
-      throw new AppError(
-        "invalid",
-        `Cannot embed table ${
-          nameInMessage(column.table)
-        }: its column "${column.vectorColumn}" takes ${column.dimensions} ` +
-          `dimensions, but the vectors of ${embedding.name} have ${length}`,
-      );
+      const taken = `its column "${column.vectorColumn}" takes ${column.dimensions} dimensions`;
+      const reason = `${taken}, but the vectors of ${embedding.name} have ${length}`;
+      throw new AppError("invalid", `Cannot embed table ${nameInMessage(column.table)}: ${reason}`);
     }
     await inParts(part.map((item, at) => ({ ...item, vector: `[${vectors[at]?.join(",")}]` })), write);
   }

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { sha256 } from "../../core/text/sha256.ts";
-import type { Row } from "../../postgres/read/portal.ts";
+import type { Read } from "../../postgres/read/read_trusted.ts";
 import type { SqlSession } from "../../postgres/sql_session.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "../search/document_table.ts";
@@ -40,9 +40,6 @@ export interface WatchedColumn extends Omit<EmbeddedColumn, "isCurrent"> {
   /** Whether the column takes no NULL. */
   readonly isRequired: boolean;
 }
-
-/** Runs a statement of ours; rows of text. */
-export type Read = (sql: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
 
 /**
  * The columns that are on record: none where nothing is, or this role may not read it.
@@ -92,6 +89,9 @@ export function renamedFolderHint(recorded: string, own: string): string {
   return `; if only its folder was renamed, set model: ${recorded.slice("onnx/".length)} beside model_path`;
 }
 
+/** Relations that have no rows of their own to watch, by their kinds. */
+const otherKinds = new Map([["v", "a view"], ["m", "a materialized view"], ["f", "a foreign table"]]);
+
 /**
  * What of a table a queue of its column needs.
  *
@@ -113,22 +113,16 @@ export async function watchedColumn(
     [relation, vectorColumn, key.name],
   );
   const [kind = "", isRequired, keyColumn, dimensions] = row ?? [];
-  const other = new Map([["v", "a view"], ["m", "a materialized view"], ["f", "a foreign table"]]).get(
-    kind ?? "",
-  );
+  const other = otherKinds.get(kind ?? "");
   if (other !== undefined) {
     throw fail(`it is ${other}, which has no rows of its own; watch the table that it reads`);
   }
   if (!key.isId) throw fail("it has no primary key of one column; name the id_column");
   const known = onRecord(await readEmbeddedColumns(read), { relation, vectorColumn });
   if (known !== undefined && known.model !== model) {
-    throw new AppError(
-      "conflict",
-      `Cannot embed table ${
-        nameInMessage(table)
-      }: its column "${vectorColumn}" has vectors of ${known.model}, not of ${model}; name a new column in reembed` +
-        renamedFolderHint(known.model, model),
-    );
+    const found = `its column "${vectorColumn}" has vectors of ${known.model}, not of ${model}`;
+    const advice = `name a new column in reembed${renamedFolderHint(known.model, model)}`;
+    throw new AppError("conflict", `Cannot embed table ${nameInMessage(table)}: ${found}; ${advice}`);
   }
   return {
     name: known?.name ?? sha256(`${relation}.${vectorColumn}`).slice(0, 12),

@@ -1,9 +1,9 @@
 import { withDeadline } from "../../core/async/deadline.ts";
 import { createSingleFlight } from "../../core/async/single_flight.ts";
 import type { Database } from "../../postgres/database.ts";
-import { readRows } from "../../postgres/read/read_trusted.ts";
+import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { findRelation } from "../search/document_table.ts";
-import { type Read, readEmbeddedColumns } from "./embedded_columns.ts";
+import { readEmbeddedColumns } from "./embedded_columns.ts";
 import { stateView } from "./watch_sql.ts";
 
 /** How far a pipeline's vectors are behind its texts. */

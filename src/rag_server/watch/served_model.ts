@@ -1,10 +1,11 @@
 import { AppError } from "../../core/app_error.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
+import type { Read } from "../../postgres/read/read_trusted.ts";
 import { findRelation } from "../search/document_table.ts";
 import type { Retriever } from "../search/retriever.ts";
 import type { SearchedTableSettings } from "../search/searched_table.ts";
-import { onRecord, type Read, readEmbeddedColumns, renamedFolderHint } from "./embedded_columns.ts";
+import { onRecord, readEmbeddedColumns, renamedFolderHint } from "./embedded_columns.ts";
 
 /** The model that a pipeline replaces its own by. */
 export interface NextModel {
@@ -52,13 +53,9 @@ export async function chooseModel(
   for (const table of placed) {
     const { model = own.name } = onRecord(columns, table) ?? {};
     if (model === own.name) continue;
-    const fault = new AppError(
-      "upstream",
-      `Cannot use table ${
-        nameInMessage(table.table)
-      }: its column "${table.vectorColumn}" has vectors of ${model}, but ` +
-        `embedding_llm is ${own.name}${renamedFolderHint(model, own.name)}`,
-    );
+    const found = `its column "${table.vectorColumn}" has vectors of ${model}`;
+    const reason = `${found}, but embedding_llm is ${own.name}${renamedFolderHint(model, own.name)}`;
+    const fault = new AppError("upstream", `Cannot use table ${nameInMessage(table.table)}: ${reason}`);
     return { tables, embedding: own, fault };
   }
   return { tables, embedding: own };

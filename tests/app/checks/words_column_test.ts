@@ -18,7 +18,7 @@ testWithPgvector(
     const look = (table = "docs") => fixture.look(`words of ${table}`, { table });
     const message = (relation: string) =>
       `No tsvector column with a GIN index has the words of ${relation}, so questions read the texts that their ` +
-      "caller may see; where these are more than 10,000 rows or 128 MiB, they are searched by meaning alone";
+      "caller may see; where these are more than 5,000 rows or 4 MiB, they are searched by meaning alone";
     assertFault(await look("seen"), "warning", message("public.seen"));
     await fixture.apply(assertFault(await look(), "warning", message("public.docs")));
     assertFine(await look());

@@ -108,6 +108,19 @@ Deno.test("-evaluate says what a difference means, what was left out and what lo
   );
 });
 
+Deno.test("-evaluate names judged documents that are not in the tables", async () => {
+  for (
+    const [missing, line] of [
+      [["d7"], `1 judged document is not in the pipeline's tables: "d7".`],
+      [["d7", "d8"], `2 judged documents are not in the pipeline's tables: "d7", "d8".`],
+      [["1", "2", "3", "4"], `4 judged documents are not in the pipeline's tables: such as "1", "2", "3".`],
+    ] as const
+  ) {
+    assert.equal((await run({ missing })).lines.at(-1), line);
+    assert.deepEqual(JSON.parse((await run({ missing }, true)).lines.join("\n")).missing_documents, missing);
+  }
+});
+
 Deno.test("-evaluate says of a few questions that they are too few, and recommends nothing by chance", async () => {
   const { best } = weighed;
   const few = {
@@ -156,6 +169,7 @@ Deno.test("-evaluate -json prints one object", async () => {
   assert.deepEqual(JSON.parse(lines.join("\n")), {
     queries: 225,
     unjudged_queries: 0,
+    missing_documents: [],
     searches: [keyword, hybrid],
     difference: {
       search: "hybrid",

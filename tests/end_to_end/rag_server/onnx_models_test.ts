@@ -4,7 +4,8 @@ import { createConfigFolder } from "../../support/configured_server.ts";
 import { createTestDatabase, runSql, testWithPgvectorServer } from "../../support/database.ts";
 import { createModelFolder, embeddingFiles, rerankFiles } from "../../support/onnx_model.ts";
 import { configText, pipelineDatabase, type RagConfig } from "../../support/rag_server.ts";
-import { runProgram, startServer } from "../../support/server_process.ts";
+import { permissions } from "../../../src/app/processes/runtime_flags.ts";
+import { commandLine, runProgram, startServer } from "../../support/server_process.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const tables = [{ table: "chunks", text_column: "content", vector_column: "embedding", id_column: "id" }];
@@ -115,5 +116,81 @@ testWithPgvectorServer(
       assert.match(stdout + stderr, /\b3 dimensions|\b4 dimensions/, flags.join(" "));
     }
     assert.deepEqual(await runSql(database.url, "SELECT count(*) FROM chunks"), [["0"]]);
+  },
+);
+
+testWithPgvectorServer(
+  "-reembed and -watch-pipeline run models of this machine with the executable's permissions",
+  async () => {
+    await using database = await createTestDatabase();
+    await runSql(database.url, "CREATE EXTENSION vector");
+    // whether the library is tried shows that these may load one
+    const files = { ...embeddingFiles, "onnxruntime_binding.node": "no library" };
+    await using old = await createModelFolder(files);
+    await using next = await createModelFolder(embeddingFiles);
+    const config = configText({
+      models: { library_path: old.path },
+      pipelines: [{
+        name: "near",
+        database: pipelineDatabase(database),
+        tables,
+        embedding_llm: { provider: "onnx", model_path: old.path },
+        reembed: {
+          embedding_llm: { provider: "onnx", model: "second", model_path: next.path },
+          vector_column: "next",
+        },
+        rag_llm: { provider: "local" },
+      }],
+    });
+    await using folder = await createConfigFolder(config);
+    const spawn = (...flags: string[]) => {
+      const line = commandLine(["-config", folder.configFile, ...flags]);
+      const args = line.args.flatMap((arg) => arg === "-A" ? permissions : [arg]);
+      return new Deno.Command(line.command, { args, stdin: "null", stdout: "piped", stderr: "piped" })
+        .spawn();
+    };
+    const finish = async (...flags: string[]) => {
+      const { code, stdout, stderr } = await spawn(...flags).output();
+      const log = new TextDecoder().decode(stderr);
+      assert.equal(code, 0, log);
+      return { out: new TextDecoder().decode(stdout), log };
+    };
+    const document = join(folder.path, "red.txt");
+    await Deno.writeTextFile(document, "red\n");
+    await finish("-ingest", "near", document);
+    const isTried = /library in .* cannot be loaded/;
+    assert.match((await finish("-reembed", "near")).log, isTried);
+    const vectors = (text: string) =>
+      runSql(database.url, `SELECT embedding::text, next::text FROM chunks WHERE content LIKE '%${text}'`);
+    const [[embedding, other] = []] = await vectors("red");
+    assert.ok(embedding);
+    assert.equal(other, embedding);
+
+    const { out } = await finish("-setup-watch", "near");
+    await runSql(database.url, out.replace("\\set ON_ERROR_STOP on\n", ""));
+    const worker = spawn("-watch-pipeline", "near");
+    const log = worker.stderr.pipeThrough(new TextDecoderStream()).getReader();
+    try {
+      // to load a model takes as long as it takes
+      let told = "";
+      while (told.split("WebAssembly on one thread").length < 3) {
+        const { value, done } = await log.read();
+        assert.ok(!done, told);
+        told += value;
+      }
+      assert.equal(told.split(isTried).length, 3, told);
+      await runSql(
+        database.url,
+        "INSERT INTO chunks (source, title, position, content) VALUES ('s', 't', 0, 'blue')",
+      );
+      await waitUntil("both models have embedded it", async () => {
+        const [[one, two] = []] = await vectors("blue");
+        return typeof one === "string" && one === two && one !== embedding;
+      });
+    } finally {
+      worker.kill("SIGTERM");
+      await Promise.all([log.cancel(), worker.stdout.cancel()]);
+    }
+    assert.equal((await worker.status).code, 0);
   },
 );

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import type { VendorInterface } from "../../../src/llm/transport/http_attempt.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { sleep as wait } from "../../../src/core/async/deadline.ts";
@@ -333,6 +334,22 @@ Deno.test("a reply without an end is bounded", async () => {
   assert.match(error.detail, /over 64 MiB/);
   const bounded = await errorOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
   assert.match(bounded.detail, /over 976\.6 KiB/);
+});
+
+Deno.test("a short reply that unpacks to a long one is bounded, and so is one that says its length", async () => {
+  const packed = new Uint8Array(gzipSync(new Uint8Array(2_000_000)));
+  const heads = [
+    `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`,
+    "HTTP/1.1 200 OK\r\ncontent-length: 2000000\r\n\r\n",
+  ];
+  for (const [at, body] of [packed, new Uint8Array(2_000_000)].entries()) {
+    await using server = startRawServer(async (connection) => {
+      await connection.write(heads[at] ?? "");
+      await connection.write(body);
+    });
+    const error = await errorOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
+    assert.match(error.detail, /over 976\.6 KiB/);
+  }
 });
 
 Deno.test("each failed attempt is one log line, the last one a warning, and none holds the prompt", async () => {

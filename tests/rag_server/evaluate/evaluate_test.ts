@@ -219,6 +219,7 @@ testWithPgvector(
       ["hybrid", 1, true],
     ]);
     assert.equal(both.queries, 3);
+    assert.deepEqual(both.missing, []);
     const words = await evaluatePipeline({
       ...options,
       search: { ...search, vectorWeight: 1 },
@@ -234,6 +235,20 @@ testWithPgvector(
       "vector",
       "keyword",
     ]);
+
+    // ids that are no numbers too, and not those that are judged for questions of others
+    const wrong = new Map([...answers, ["q2", new Map([["2", 1], ["doc-9", 1], ["03", 0]])], [
+      "other",
+      new Map([["77", 1]]),
+    ]]);
+    const table2 = { ...table, filter: sql`source.id <> 1` };
+    for (const tables of [[{ table: table2, keywordSearch: firstWord }], [{ table: table2 }]]) {
+      const { missing } = await evaluatePipeline({ ...options, search, tables, qrels: wrong });
+      assert.deepEqual(missing?.toSorted(), ["03", "1", "doc-9"]);
+    }
+    const two = [{ table: table2 }, { table }];
+    const { missing } = await evaluatePipeline({ ...options, search, tables: two, qrels: wrong });
+    assert.deepEqual(missing?.toSorted(), ["03", "doc-9"]);
   },
 );
 

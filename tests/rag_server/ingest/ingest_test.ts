@@ -367,6 +367,49 @@ testWithPgvector("a file that got another path keeps its rows, which tell the ne
   assert.deepEqual(countsOf(await fixture.ingest()), { ...nothing, unchanged: 4 });
 });
 
+/** Pages whose words name them, of lines to a page's end and beyond, and with a sentence over more than a chunk. */
+function pagedPdf() {
+  const lines = (page: number) =>
+    Array.from({ length: 30 }, (_, line) => {
+      const words = Array.from({ length: 8 }, (_, at) => `p${page}${at % 3 === 1 ? "\xad" : ""}x${line}`);
+      // the fourth page and the fifth have no sentences
+      const end = page === 4 || page === 5 ? "" : line % 4 === 3 ? "." : "";
+      return { text: `${words.join(" ")}${end}`, y: 700 - line * 14 };
+    });
+  return examplePdf(
+    [1, 2, 3, 4, 5, 6].map((
+      page,
+    ) => [...page === 3 ? [{ text: "Chapter", y: 730, size: 16 }] : [], ...lines(page)]),
+  );
+}
+
+testWithPgvector("a passage of a PDF names the page where it begins, wherever it is cut", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "manual.pdf": pagedPdf(), "leave.md": "# Leave\n\nThirty days." });
+  for (const [maxTokens, overlapTokens] of [[400, 60], [90, 40], [150, 0]] as const) {
+    await fixture.ingest({ maxTokens, overlapTokens });
+    const rows = await fixture.database.query(
+      `SELECT page::text, substring(split_part(content, E'\n\n', 2) FROM '^p(\\d)') FROM docs WHERE source = 'manual.pdf'`,
+    );
+    assert.ok(new Set(rows.map(([page]) => page)).size > 4);
+    for (const [page, named] of rows) assert.equal(page, named);
+  }
+  assert.equal(await fixture.value("SELECT page FROM docs WHERE source = 'leave.md'"), null);
+  // as a table that was made before
+  await fixture.database.query("ALTER TABLE docs DROP page");
+  await fixture.ingest({ maxTokens: 200 });
+  await fixture.database.query("ALTER TABLE docs ADD page int NOT NULL DEFAULT 7");
+  await fixture.ingest({ maxTokens: 300 });
+  assert.deepEqual(await fixture.column("SELECT DISTINCT page FROM docs"), ["7"]);
+  // and one with JSON
+  await fixture.database.query("ALTER TABLE docs DROP page, ADD metadata jsonb");
+  await fixture.ingest({ maxTokens: 100, overlapTokens: 0 });
+  assert.deepEqual(
+    await fixture.column("SELECT DISTINCT metadata ->> 'page' FROM docs ORDER BY 1"),
+    ["1", "2", "3", "4", "5", "6", null],
+  );
+});
+
 testWithPgvector("what others wrote beside a text that has not changed stays", async () => {
   await using fixture = await createIngestFixture();
   await fixture.database.query(`CREATE EXTENSION vector;

@@ -26,7 +26,7 @@ async function read(
   const location = `${folder.path}/${name}`;
   await Deno.writeFile(location, typeof content === "string" ? utf8(content) : content);
   const reading = await reader.read({ location, path: name }, undefined, signal);
-  return "hash" in reading ? { kind: reading.kind, title: reading.title, texts: reading.texts } : reading;
+  return "hash" in reading ? { kind: reading.kind, title: reading.title, chunks: reading.chunks } : reading;
 }
 
 Deno.test("createFileReader() gives a file's title and chunks, or why there are none", async () => {
@@ -35,13 +35,13 @@ Deno.test("createFileReader() gives a file's title and chunks, or why there are 
   assert.deepEqual(await read(reader, folder, "a.md", "# A\n\ntext"), {
     kind: "chunks",
     title: "A",
-    texts: ["A\n\ntext"],
+    chunks: [{ text: "A\n\ntext" }],
   });
   assert.deepEqual(await read(reader, folder, "a.txt", ""), { kind: "skipped", reason: "it holds no text" });
   assert.deepEqual(await read(reader, folder, "b.pdf", examplePdf([[{ text: "In a PDF.", y: 700 }]])), {
     kind: "chunks",
     title: "b",
-    texts: ["b\n\nIn a PDF."],
+    chunks: [{ text: "b\n\nIn a PDF.", page: 1 }],
   });
   assert.equal((await read(reader, folder, "c.pdf", "%PDF-1.4 broken")).kind, "failed");
 });
@@ -56,7 +56,7 @@ Deno.test("createFileReader() gives up a file that takes too long, and reads the
   assert.deepEqual(await read(reader, folder, "a.txt", "text"), {
     kind: "chunks",
     title: "a",
-    texts: ["a\n\ntext"],
+    chunks: [{ text: "a\n\ntext" }],
   });
 });
 

@@ -65,6 +65,8 @@ for (const vectorWeight of [0, 0.5]) {
           (await fixture.retrieve(["docs"], { vectorWeight }, { question })).map(({ id }) => Number(id));
         assert.deepEqual(await ids('clause "force majeure"'), [2]);
         assert.ok((await ids('clause "no such phrase"')).length >= 2, "without one, as if without quotes");
+        // only the beginning of so long a question is looked up
+        assert.deepEqual(await ids(`${"clause ".repeat(300)} "fast cars"`), [6]);
         const without = await ids("jaguar -car");
         assert.ok(without.includes(4));
         assert.ok(without.every((id) => ![3, 5, 6].includes(id)), String(without));

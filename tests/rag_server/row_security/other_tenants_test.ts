@@ -84,7 +84,7 @@ testWithPgvector(
   async () => {
     await using _roles = await createTenantRoles();
     await using fixture = await createRetrieverFixture(
-      `${notes}${rowsOf("b", 50_001, 10_001, 0.5)} ANALYZE notes;`,
+      `${notes}${rowsOf("b", 50_001, 5_001, 0.5)} ANALYZE notes;`,
       { user: reader, ...ways.claims },
     );
     const log: string[] = [];
@@ -96,16 +96,16 @@ testWithPgvector(
     assert.notEqual(await best(), "50050");
     assert.match(
       log.splice(0).join("\n"),
-      /WARN +Callers who may see more than 10,000 rows.*-doctor has the SQL .*table=notes\n$/,
+      /WARN +Callers who may see more than 5,000 rows or 4 MiB.*-doctor has the SQL .*table=notes\n$/,
     );
     // the rows that pass a filter are few enough to read
-    const filter = { conditions: [{ column: "id", operator: "<", value: 60_000 }] } as const;
+    const filter = { conditions: [{ column: "id", operator: "<", value: 55_000 }] } as const;
     assert.equal(await best({ filter }), "50050");
-    await fixture.admin.query("DELETE FROM notes WHERE id = 60001");
+    await fixture.admin.query("DELETE FROM notes WHERE id = 55001");
     assert.equal(await best(), "50050");
-    // ten texts of 16 MiB are too much to read, and few enough by their number
+    // ten texts of half a MiB are too much to read, and few enough by their number
     await fixture.admin.query(`DELETE FROM notes WHERE id > 50100;
-    UPDATE notes SET body = body || repeat(' ', 16 * 1048576) WHERE id > 50090`);
+    UPDATE notes SET body = body || repeat(' ', 524288) WHERE id > 50090`);
     assert.notEqual(await best(), "50050");
     await fixture.admin.query(`UPDATE notes SET tenant = 'a' WHERE id > 50090`);
     assert.equal(await best(), "50050");

@@ -67,9 +67,9 @@ testWithPgvector("words that no index holds are searched in a small table only",
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
-    INSERT INTO docs SELECT n, 'fox ' || n, ('[1,' || n || ']')::vector FROM generate_series(1, 10001) n;
+    INSERT INTO docs SELECT n, 'fox ' || n, ('[1,' || n || ']')::vector FROM generate_series(1, 5001) n;
     CREATE VIEW seen AS SELECT * FROM docs; ANALYZE docs`);
-  const ask = { question: "9999", limit: 2 };
+  const ask = { question: "4999", limit: 2 };
   for (const table of ["docs", "seen"]) {
     for (const vectorWeight of [0, 0.5]) {
       const search = await fixture.prepare([table], { vectorWeight }, logger);
@@ -83,16 +83,25 @@ testWithPgvector("words that no index holds are searched in a small table only",
     }
     await fixture.prepare([table], { hybridEnabled: false }, logger);
   }
-  await fixture.admin.query("DELETE FROM docs WHERE id = 1; ANALYZE docs");
+  // few rows with much text, and then with long vectors, which nobody analyses
+  await fixture.admin.query(`DELETE FROM docs WHERE id = 1; ANALYZE docs;
+    UPDATE docs SET body = body || repeat(' ', 524288) WHERE id > 4992`);
+  await fixture.prepare(["docs"], {}, logger);
+  assert.match(log.splice(0).join("\n"), /-index-pipeline/);
+  await fixture.admin.query(
+    `UPDATE docs SET body = trim(body) WHERE id > 4992; ALTER TABLE docs ADD long vector;
+    UPDATE docs SET long = (SELECT array_agg(random()) FROM generate_series(1, 1536) WHERE id > 0)::float4[]::vector
+    WHERE id > 4000; ANALYZE docs`,
+  );
   assert.equal(
     (await fixture.retrieve(["docs"], { vectorWeight: 0.3 }, ask, logger))[0]?.content,
-    "fox 9999",
+    "fox 4999",
   );
   await fixture.admin.query("INSERT INTO docs VALUES (1, 'fox 1', '[1,1]'); ANALYZE docs");
   await fixture.admin.query("CREATE INDEX ON docs USING gin (to_tsvector('english', body))");
   assert.equal(
     (await fixture.retrieve(["docs"], { vectorWeight: 0.3 }, ask, logger))[0]?.content,
-    "fox 9999",
+    "fox 4999",
   );
   assert.deepEqual(log, []);
 }, "a large table");
@@ -116,9 +125,23 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     hybrid: true,
     signal: new AbortController().signal,
   };
-  for (const vectorWeight of [0, 0.5]) {
+  for (
+    const [vectorWeight, statementTimeoutMs, bounds] of [
+      [0, 1_000, [200, 800]],
+      [0.5, 1_000, [200, 800]],
+      [0.5, 300, [150, 150]],
+    ] as const
+  ) {
+    const asked: unknown[] = [];
     const retriever = createRetriever({
-      database: fixture.database,
+      database: {
+        ...fixture.database,
+        statementTimeoutMs,
+        read: (request) => {
+          asked.push(request.timeoutMs);
+          return fixture.database.read(request);
+        },
+      },
       tables: [slow],
       search: { hybridEnabled: true, vectorWeight },
       hybridTimeoutMs: 200,
@@ -126,6 +149,8 @@ testWithPgvectorServer("a search by words that takes too long does not cost the 
     });
     const found = await retriever.retrieve(request);
     assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
+    // both searches together keep to the time of a statement
+    assert.deepEqual(asked, bounds);
     assert.match(
       log.splice(0).join("\n").trim(),
       /^[^\n]*the answer uses the vector search only, and not the question's quotes and exclusions[^\n]*$/,

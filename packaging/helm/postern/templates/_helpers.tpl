@@ -40,7 +40,8 @@ app.kubernetes.io/component: {{ .name }}
 {{- if (.Values.config.state).database }}yes{{ end -}}
 {{- end -}}
 
-{{/* The deployment of one server: takes a dict of root, name, values, flags, and the paths live and ready. */}}
+{{/* The deployment of one server: takes a dict of root, name, values, flags, and the paths live and ready; of a worker,
+which serves nothing, without these paths. */}}
 {{- define "postern.deployment" -}}
 {{- if and .values.existingClaim (gt (int .values.replicas) 1) }}
 {{- fail (printf "Cannot give %s.existingClaim to %v pods: set %s.replicas to 1, or leave the claim out and name a database in config.state, which all pods share" .name .values.replicas .name) }}
@@ -100,20 +101,21 @@ spec:
             {{- range concat .flags .values.args }}
             - {{ . | quote }}
             {{- end }}
-          {{- $metrics := .root.Values.metrics }}
-          {{- if or $metrics.enabled .values.env }}
+          {{- $hasMetrics := and .live .root.Values.metrics.enabled }}
+          {{- if or $hasMetrics .values.env }}
           env:
-            {{- if $metrics.enabled }}
-            - { name: POSTERN_METRICS_ADDRESS, value: ":{{ $metrics.port }}" }
+            {{- if $hasMetrics }}
+            - { name: POSTERN_METRICS_ADDRESS, value: ":{{ .root.Values.metrics.port }}" }
             {{- end }}
             {{- with .values.env }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
           {{- end }}
+          {{- if .live }}
           ports:
             - { name: http, containerPort: {{ .values.port }} }
-            {{- if $metrics.enabled }}
-            - { name: metrics, containerPort: {{ $metrics.port }} }
+            {{- if $hasMetrics }}
+            - { name: metrics, containerPort: {{ .root.Values.metrics.port }} }
             {{- end }}
           startupProbe:
             httpGet: { path: {{ .live }}, port: http }
@@ -131,6 +133,7 @@ spec:
           # it still answers while the Service takes it out
           lifecycle:
             preStop: { sleep: { seconds: 5 } }
+          {{- end }}
           {{- end }}
           securityContext:
             allowPrivilegeEscalation: false
@@ -239,12 +242,17 @@ spec:
       from:
         {{- toYaml (default (list (dict "podSelector" dict)) .root.Values.networkPolicy.metrics.from) | nindent 8 }}
     {{- end }}
+  {{- include "postern.egress" .root }}
+{{- end }}
+{{- end -}}
+
+{{/* Where pods may connect, as a part of a network policy. */}}
+{{- define "postern.egress" }}
   egress:
     - ports:
         - { port: 53, protocol: UDP }
         - { port: 53, protocol: TCP }
-        {{- range .root.Values.networkPolicy.egressPorts }}
+        {{- range .Values.networkPolicy.egressPorts }}
         - { port: {{ . }}, protocol: TCP }
         {{- end }}
-{{- end }}
 {{- end -}}

@@ -181,13 +181,9 @@ export function wordsColumnCheck(subject: TableSubject): Check {
 function missing(subject: TableSubject, config: string): CheckResult {
   const { facts } = subject;
   if (facts.rows < fewTexts) return note(`in no column; ${rowsText(facts.rows)} do not need one`);
-  const { rows, bytes } = longestScan;
   const message =
     `No tsvector column with a GIN index has the words of ${facts.relation}, so questions read the texts that their ` +
-    `caller may see; where these are more than ${rows.toLocaleString("en-US")} rows or ${
-      bytes / 1_048_576
-    } MiB, ` +
-    "they are searched by meaning alone";
+    `caller may see; where these are more than ${longestScan.text}, they are searched by meaning alone`;
   return warning(
     message,
     isWritable(facts.kind)

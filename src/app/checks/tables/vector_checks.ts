@@ -2,12 +2,12 @@ import { readerFor, serverItself } from "../../../core/principal.ts";
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../../postgres/sql_text.ts";
 import { ownCommand } from "../../../core/own_command.ts";
 import { shellWord } from "../../../core/text/shell_word.ts";
-import { onRecord, type Read, readEmbeddedColumns } from "../../../rag_server/watch/embedded_columns.ts";
+import { onRecord, readEmbeddedColumns } from "../../../rag_server/watch/embedded_columns.ts";
 import { queueTable, stateView } from "../../../rag_server/watch/watch_sql.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
 import { isOfCallers } from "../../../rag_server/search/searched_table.ts";
 import { lengthSql } from "../../../rag_server/search/vector_search.ts";
-import { readRows } from "../../../postgres/read/read_trusted.ts";
+import { type Read, readRows } from "../../../postgres/read/read_trusted.ts";
 import { type Check, type CheckResult, createCheck, error, note, warning } from "../check.ts";
 import {
   ingestCommand,

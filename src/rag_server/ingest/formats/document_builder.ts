@@ -1,4 +1,5 @@
-import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
+import { defined } from "../../../core/defined.ts";
+import type { DocumentBlock, PageStart, SourceDocument } from "../../../text/chunk_document.ts";
 
 export type DocumentBuilder = ReturnType<typeof createDocumentBuilder>;
 
@@ -25,11 +26,11 @@ export function createDocumentBuilder() {
       path = [...path.filter((above) => above.level < level), { level, text: cleaned }];
       sections.push({ headings: path.map((part) => part.text), blocks: [] });
     },
-    /** A block without text is left out. */
-    block(kind: DocumentBlock["kind"], text: string): void {
+    /** A block without text is left out. @param pages of a text that is clean already */
+    block(kind: DocumentBlock["kind"], text: string, pages?: readonly PageStart[]): void {
       const shown = cleanText(text);
       const cleaned = kind === "code" ? shown : withoutContents(shown.split("\n"), String).join("\n");
-      if (cleaned.trim() !== "") currentBlocks().push({ kind, text: cleaned });
+      if (cleaned.trim() !== "") currentBlocks().push({ kind, text: cleaned, ...defined({ pages }) });
     },
     /** @param title the first heading of level 1 takes its place where it is absent or holds that heading */
     build(title: string | undefined, fallbackTitle: string): SourceDocument {
@@ -42,7 +43,7 @@ export function createDocumentBuilder() {
 }
 
 /** Removes characters that PostgreSQL cannot store, soft hyphens and invisible marks; makes all blanks alike. */
-function cleanText(text: string): string {
+export function cleanText(text: string): string {
   return text.toWellFormed()
     .replace(/\r\n?/g, "\n")
     // deno-fmt-ignore

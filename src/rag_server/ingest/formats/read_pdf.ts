@@ -1,6 +1,6 @@
 import { extractTextItems, getDocumentProxy, getMeta } from "unpdf";
-import type { SourceDocument } from "../../../text/chunk_document.ts";
-import { createDocumentBuilder, withoutContents } from "./document_builder.ts";
+import type { PageStart, SourceDocument } from "../../../text/chunk_document.ts";
+import { cleanText, createDocumentBuilder, withoutContents } from "./document_builder.ts";
 
 /**
  * A PDF's text as a document: lines joined to paragraphs, larger type as headings, without what stands at the head or
@@ -12,7 +12,10 @@ export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
     const { items } = await extractTextItems(pdf);
-    const lines = withoutContents(withoutRunningLines(items.map(pageLines)).flat(), ({ text }) => text);
+    const lines = withoutContents(
+      withoutRunningLines(items.map((page, at) => pageLines(page, at + 1))).flat(),
+      ({ text }) => text,
+    );
     return documentOf(lines, await titleOf(pdf), fallbackTitle);
   } finally {
     await pdf.loadingTask.destroy();
@@ -45,10 +48,10 @@ function documentOf(
     .sort((one, other) => other - one);
   const levelOf = (size: number) => Math.min(6, sizes.indexOf(size) + 1);
   for (const paragraph of paragraphsOf(lines)) {
-    const text = joinLines(paragraph.map((line) => line.text));
+    const { text, pages } = joinLines(paragraph);
     const level = levelOf(paragraph[0]?.size ?? 0);
     if (level > 0 && text.length <= longestHeading) builder.heading(level, text);
-    else builder.block("paragraph", text);
+    else builder.block("paragraph", text, pages);
   }
   return builder.build(title, fallbackTitle);
 }
@@ -78,6 +81,7 @@ function endsParagraph(last: PdfLine, next: PdfLine): boolean {
 
 /** A line of a page; places are in points from the page's lower left corner, sizes rounded to half a point. */
 interface PdfLine {
+  /** From 1. */
   readonly page: number;
   readonly text: string;
   readonly y: number;
@@ -131,7 +135,10 @@ function lineText(run: readonly PdfItem[]): string {
     if (item.str !== "") last = item;
   }
   // type has one sign for letters that touch
-  return text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(/\s+/g, " ")
+  return cleanText(text).replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(
+    /\s+/g,
+    " ",
+  )
     .trim();
 }
 
@@ -170,9 +177,14 @@ function mostCommonSize(lines: readonly PdfLine[]): number {
 }
 
 /** Lines as one text; a word that was divided at a line's end is whole again. */
-function joinLines(lines: readonly string[]): string {
-  return lines.reduce((text, line) => {
-    if (/\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(line)) return text.slice(0, -1) + line;
-    return text === "" ? line : `${text} ${line}`;
-  }, "");
+function joinLines(lines: readonly PdfLine[]): { text: string; pages: PageStart[] } {
+  let text = "";
+  const pages: PageStart[] = [];
+  for (const line of lines) {
+    if (/\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(line.text)) text = text.slice(0, -1);
+    else if (text !== "") text += " ";
+    if (pages.at(-1)?.page !== line.page) pages.push({ at: text.length, page: line.page });
+    text += line.text;
+  }
+  return { text, pages };
 }

@@ -88,8 +88,8 @@ export async function diversePassages<Document extends { readonly content: strin
 function partsOf(text: string, maxTokens: number): string[] {
   if (countTokens(text) <= maxTokens) return [text];
   const blocks = text.split(/\n\s*\n/).map((block) => ({ kind: "paragraph" as const, text: block }));
-  return chunkDocument({ title: "", sections: [{ headings: [], blocks }] }, { maxTokens, overlapTokens: 0 })
-    .map((chunk) => chunk.text);
+  const document = { title: "", sections: [{ headings: [], blocks }] };
+  return chunkDocument(document, { maxTokens, overlapTokens: 0 }).map(({ text }) => text);
 }
 
 function termsOf(text: string): Set<string> {

@@ -88,7 +88,8 @@ function embeddings(request: WireRequest, script: VendorScript): VendorReply {
     required: ["model", "input"],
     optional: ["dimensions", "encoding_format", "user"],
   });
-  const input = textsOf(body.input, "input", 2048);
+  // one text need not come in a list
+  const input = textsOf(typeof body.input === "string" ? [body.input] : body.input, "input", 2048);
   const vectors = script.embed(input, numberOf(body.dimensions, "dimensions"));
   const data = vectors.map((vector, index) => ({
     object: "embedding",

@@ -23,8 +23,13 @@ for (const isCompressed of [false, true]) {
           {
             kind: "paragraph",
             text: `On page ${number} there is a long paragraph (over lines) that ends here.`,
+            pages: [{ at: 0, page: number }],
           },
-          { kind: "paragraph", text: `Another one follows after gap ${"abc".charAt(number - 1)}.` },
+          {
+            kind: "paragraph",
+            text: `Another one follows after gap ${"abc".charAt(number - 1)}.`,
+            pages: [{ at: 0, page: number }],
+          },
         ],
       })),
     });
@@ -38,7 +43,14 @@ Deno.test("readPdf() carries a paragraph over a page's end, and a program's titl
   );
   assert.deepEqual(await readPdf(pdf, "file"), {
     title: "file",
-    sections: [{ headings: [], blocks: [{ kind: "paragraph", text: "It goes on on the next page." }] }],
+    sections: [{
+      headings: [],
+      blocks: [{
+        kind: "paragraph",
+        text: "It goes on on the next page.",
+        pages: [{ at: 0, page: 1 }, { at: "It goes on ".length, page: 2 }],
+      }],
+    }],
   });
 });
 

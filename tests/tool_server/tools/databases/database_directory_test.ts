@@ -12,6 +12,7 @@ import { listDatabases, selectDatabase } from "../../../../src/tool_server/tools
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string): Database => ({
   name,
+  statementTimeoutMs: 30_000,
   rightsKey: () => "",
   checkCaller: () => {},
   read: unused,

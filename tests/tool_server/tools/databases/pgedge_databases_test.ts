@@ -21,6 +21,7 @@ import { listDatabases } from "../../../../src/tool_server/tools/databases/datab
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string, ping: Database["ping"] = () => Promise.resolve()): Database => ({
   name,
+  statementTimeoutMs: 30_000,
   rightsKey: () => "",
   checkCaller: () => {},
   read: unused,

@@ -1,0 +1,38 @@
+/**
+ * Starts a worker that answers one message after another over a port, which comes to it with its first message.
+ *
+ * @param module address of the worker
+ * @param start the first message, without the port
+ */
+export function startThread<Request, Reply>(
+  module: string,
+  permissions: Deno.PermissionOptions,
+  start?: unknown,
+) {
+  const worker = new Worker(module, { type: "module", deno: { permissions } });
+  const { port1: port, port2: workerPort } = new MessageChannel();
+  let pending = Promise.withResolvers<Reply>();
+  let broken: Error | undefined;
+  port.onmessage = ({ data }: MessageEvent<Reply>) => pending.resolve(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    broken = new Error(event.message);
+    pending.reject(broken);
+  };
+  worker.postMessage(start, [workerPort]);
+  return {
+    /** Its answer to the first message. Rejects where the worker ends before. */
+    started: pending.promise,
+    /** One request at a time. @throws {Error} where the worker has ended */
+    ask(request: Request): Promise<Reply> {
+      pending = Promise.withResolvers();
+      if (broken !== undefined) pending.reject(broken);
+      else port.postMessage(request);
+      return pending.promise;
+    },
+    close(): void {
+      port.close();
+      worker.terminate();
+    },
+  };
+}
