@@ -6,7 +6,7 @@ import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
 import { Failure, Icon, type IconName, Loading, Logo } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
-import { ask, askJson, type Caller, type Session, useApiToken, watchServer } from "./server.ts";
+import { ask, type Caller, readSession, type Session, useApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
 import { WatchPage } from "./watch/watch_page.tsx";
 
@@ -36,7 +36,7 @@ const pages: readonly PageEntry[] = [
 const lookAgainMs = 2_000;
 
 export function App() {
-  const { state, again } = useLoaded(() => askJson<Session>("session"), []);
+  const { state, again } = useLoaded(readSession, []);
   const [known, setKnown] = useState<Session>();
   const [isOver, setOver] = useState(false);
   const [isAway, setAway] = useState(false);

@@ -62,12 +62,29 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
+/** Between tabs too: a refresh token is good once. */
 async function renew(): Promise<boolean> {
   if (apiToken !== undefined) return false;
-  isRenewing ??= send("session/refresh", { method: "POST" }).then(({ ok }) => ok).finally(() => {
-    isRenewing = undefined;
-  });
+  isRenewing ??= oneAtATime(() => send("session/refresh", { method: "POST" }).then(({ ok }) => ok)).finally(
+    () => {
+      isRenewing = undefined;
+    },
+  );
   return await isRenewing;
+}
+
+/** Where the page's context is not secure, there are no locks, and no cookies of ours. */
+async function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+  return navigator.locks === undefined
+    ? await work()
+    : await navigator.locks.request("postern refresh", work);
+}
+
+/** Who looks, with a session renewed whose access token has ended. */
+export async function readSession(): Promise<Session> {
+  const session = await askJson<Session>("session");
+  if (session.caller !== undefined || !session.login.oauth || !await renew()) return session;
+  return await askJson<Session>("session");
 }
 
 /** @throws {Refused} where the answer is no success */

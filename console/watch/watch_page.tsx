@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
 import { useLoaded } from "../load.ts";
-import { Empty, Failure, Loading, Page, Tabs } from "../parts.tsx";
+import { Empty, Failure, Loading, Page, Shown, Table, Tabs } from "../parts.tsx";
 import { goTo } from "../routes.ts";
 import { askJson } from "../server.ts";
 import { ServerState } from "./server_state.tsx";
@@ -62,7 +62,7 @@ export function WatchPage({ session: { caller, parts }, rest: [tab = "mine"] }: 
       <div id="watched" class="stack" role={tabs.length > 1 ? "tabpanel" : undefined} key={current}>
         {current === "mine" && <Limits isLive={isLive} hasRoutes={parts.documents} />}
         {current === "server"
-          ? <ServerState isLive={isLive} everyMs={everyMs} />
+          ? <ServerState isLive={isLive} />
           : <Calls isLive={isLive} ofAll={current === "all"} />}
       </div>
     </Page>
@@ -132,38 +132,18 @@ function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: bo
   return (
     <>
       {error && <Failure error={error} again={again} />}
-      <div class="table-box" tabIndex={0} role="region" aria-label="Recent calls">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              {ofAll && <th scope="col">Who</th>}
-              <th scope="col">What</th>
-              <th scope="col">Where</th>
-              <th scope="col">Result</th>
-              <th scope="col" class="number">Rows</th>
-              <th scope="col" class="number">Time</th>
-            </tr>
-          </thead>
-          <tbody>
-            {latest.calls.map((call, at) => (
-              <tr key={`${call.at} ${at}`}>
-                <td>
-                  <time dateTime={call.at} title={call.at}>{new Date(call.at).toLocaleTimeString()}</time>
-                </td>
-                {ofAll && <td>{call.caller}</td>}
-                <td class="mono">{call.name || "(no such tool)"}</td>
-                <td>{call.about}</td>
-                <td>
-                  <span class={`badge ${call.result === "ok" ? "good" : "bad"}`}>{call.result}</span>
-                </td>
-                <td class="number">{call.rows?.toLocaleString()}</td>
-                <td class="number">{timeText(call.elapsedMs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Recent calls"
+        rows={latest.calls.map(({ at, caller, name, about = "", result, rows, elapsedMs }) => ({
+          When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
+          ...(ofAll && { Who: <Shown text={caller ?? ""} /> }),
+          What: <span class="mono">{name || "(no such tool)"}</span>,
+          Where: <Shown text={about} />,
+          Result: <span class={`badge ${result === "ok" ? "good" : "bad"}`}>{result}</span>,
+          Rows: rows,
+          Time: <span class="time">{timeText(elapsedMs)}</span>,
+        }))}
+      />
       <p class="hint">
         The latest calls that count, in this server's memory; never what was asked or answered.
       </p>
