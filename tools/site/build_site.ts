@@ -15,6 +15,12 @@ async function write(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(join(pages, path), text);
 }
 
+/** Copies a file that is no page, byte for byte: it may be a picture. */
+async function copyFile(from: string, to = from): Promise<void> {
+  await Deno.mkdir(dirname(join(pages, to)), { recursive: true });
+  await Deno.copyFile(join(root, from), join(pages, to));
+}
+
 /** Copies a page, and the files besides pages that it links to. */
 async function copyPage(from: string, to = from): Promise<void> {
   const text = await Deno.readTextFile(join(root, from));
@@ -22,7 +28,7 @@ async function copyPage(from: string, to = from): Promise<void> {
   for (const [, target = ""] of text.matchAll(/\]\(([\w./-]+)\)/g)) {
     if (target.endsWith(".md") || target.endsWith("/")) continue;
     const file = join(dirname(from), target);
-    await write(`public/${file}`, await Deno.readTextFile(join(root, file)));
+    await copyFile(file, `public/${file}`);
   }
 }
 
@@ -30,14 +36,15 @@ async function copyPages(folder: string): Promise<void> {
   for await (const { name, isDirectory } of Deno.readDir(join(root, folder))) {
     const path = `${folder}/${name}`;
     if (isDirectory) await copyPages(path);
-    else await copyPage(path, path.replace(/README\.md$/, "index.md"));
+    else if (name.endsWith(".md")) await copyPage(path, path.replace(/README\.md$/, "index.md"));
+    else await copyFile(path);
   }
 }
 
 await Deno.remove(pages, { recursive: true }).catch(() => {});
 try {
   await copyPages("docs");
-  for (const page of ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]) await copyPage(page);
+  for (const page of ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]) await copyPage(page);
   await copyPage("tools/site/start.md", "index.md");
   await build(here, { outDir });
 } finally {

@@ -10,7 +10,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   "Documents": ["rag"],
   "Who may do what": ["security", "oauth", "identity_provider"],
   "Run it": ["deployment", "reverse_proxies", "replicas", "capacity", "operations", "metrics"],
-  "Look up": ["settings", "errors", "performance", "architecture"],
+  "Look up": ["settings", "errors", "performance", "comparison", "architecture"],
 };
 
 /** Folders whose pages are groups of their own, folded. */
