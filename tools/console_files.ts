@@ -56,32 +56,15 @@ async function bundleScripts(): Promise<Record<string, string>> {
   const output = await Deno.makeTempDir({ prefix: "postern_console_" });
   try {
     const [command, ...args] = bundlerCommand();
+    const bundle = ["bundle", "--quiet", "--config", join(folder, "deno.json"), "--platform", "browser"];
+    const options = ["--minify", "--code-splitting", "--outdir", output, join(folder, "main.tsx")];
     const { success } = await new Deno.Command(command, {
-      args: [
-        ...args,
-        ...[
-          "bundle",
-          "--quiet",
-          "--config",
-          join(folder, "deno.json"),
-          "--platform",
-          "browser",
-        ],
-        ...[
-          "--minify",
-          "--code-splitting",
-          "--outdir",
-          output,
-          join(folder, "main.tsx"),
-        ],
-      ],
+      args: [...args, ...bundle, ...options],
       cwd: root,
       stdout: "null",
       stderr: "inherit",
     }).output();
-    if (!success) {
-      throw new Error("Cannot build the console: the bundler failed");
-    }
+    if (!success) throw new Error("Cannot build the console: the bundler failed");
     const names = await Array.fromAsync(Deno.readDir(output), ({ name }) => name);
     return Object.fromEntries(
       await Promise.all(names.map(async (name) => [name, await Deno.readTextFile(join(output, name))])),
