@@ -66,6 +66,9 @@ const documentsFolder = `${folder}v1/`;
 
 const maxLoginBytes = 64 * 1024;
 
+/** What goes on to the server's own routes: others have no use there, and some the runtime makes no request of. */
+const ownMethods = ["GET", "POST", "DELETE"];
+
 /** A server's routes with those of the console: its page, its sessions, and the server's own routes below `/console/`. */
 export function withConsole(inner: Served, options: ConsoleOptions): Served {
   const { authentication, authorizationServer, documents, hasTools } = options;
@@ -193,6 +196,12 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     return token && `Bearer ${token}`;
   }
 
+  /** A client may name any method, `constructor` too. */
+  function methodOf(path: string, name: string): Method | undefined {
+    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    return methods !== undefined && Object.hasOwn(methods, name) ? methods[name] : undefined;
+  }
+
   /** The route of the server's own that a path stands for. */
   function ownRouteOf(path: string) {
     if (path === mcp && hasTools) return { of: inner, path: "/mcp/v1" };
@@ -214,18 +223,18 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     const path = placeOf(request);
     if (path === undefined) return await inner.answer(request, bindings);
     const own = ownRouteOf(path);
-    if (own !== undefined) return await own.of.answer(movedTo(own.path, request), bindings);
+    if (own !== undefined) {
+      if (!ownMethods.includes(request.method)) return wrongMethod(ownMethods);
+      return await own.of.answer(movedTo(own.path, request), bindings);
+    }
     if (path.startsWith(assets) && request.method === "GET") {
       const { assetReply } = await pageFiles();
       return assetReply(path.slice(assets.length), request.headers.get("accept-encoding")) ?? nothing();
     }
     const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (methods === undefined) return nothing();
-    const method = methods[request.method];
-    if (method === undefined) {
-      const allow = Object.keys(methods).join(", ");
-      return refusal(405, `expected ${allow.replaceAll(", ", " or ")}`, { allow });
-    }
+    const method = methodOf(path, request.method);
+    if (method === undefined) return wrongMethod(Object.keys(methods));
     const principal = options.callerOf === undefined
       ? bindings.principal
       : options.callerOf(request, bindings);
@@ -255,7 +264,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
       const { method } = request;
       const own = ownRouteOf(path);
       if (own) return own.of.callerOf?.({ url: `http://host${own.path}`, method }) ?? "required";
-      return Object.hasOwn(routes, path) ? routes[path]?.[method]?.caller ?? "none" : "none";
+      return methodOf(path, method)?.caller ?? "none";
     },
     authorizationOf,
     refuse(why, request, bindings) {
@@ -311,6 +320,10 @@ function unauthorized(): Response {
 
 function forbidden(): Response {
   return refusal(403, "This is for administrators: console.administrators.");
+}
+
+function wrongMethod(expected: readonly string[]): Response {
+  return refusal(405, `expected ${expected.join(" or ")}`, { allow: expected.join(", ") });
 }
 
 function nothing(): Response {
