@@ -9,6 +9,7 @@ import { startServer } from "../support/server_process.ts";
 import { configText, type RagConfig } from "../support/rag_server.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { createDocumentFolder } from "../end_to_end/documents/document_servers.ts";
+import { startTokenIssuer, testAudience } from "../support/token_issuer.ts";
 import { createConsoleClient, fromPage } from "./console_client.ts";
 
 const names = (pipelines: readonly { name: string }[]) => pipelines.map(({ name }) => name);
@@ -83,6 +84,38 @@ testWithPgvector("below /console/v1/ the tool server's callers ask the pipelines
     assert.deepEqual([sum("calls"), sum("errors")], [10, 0]);
     assert.ok(sum("tokens") > 0);
   });
+});
+
+testWithPgvector("below /console/v1/ nobody asks who may not call the tool that asks", async () => {
+  await using issuer = await startTokenIssuer();
+  const auth = {
+    identity_provider: {
+      issuer: issuer.issuer,
+      audience: testAudience,
+      required_scopes: ["base"],
+      scopes_by_tool: { ask_pipeline: ["docs:ask"] },
+    },
+  };
+  await using documents = await createDocumentFolder({ http: { auth } });
+  const { folder, config } = documents;
+  const ask = async (scope: string, path = "") => {
+    await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    const { post, send } = createConsoleClient(server.url);
+    const headers = { authorization: `Bearer ${await issuer.token({ claims: { scope } })}` };
+    const { parts } = (await send("session", { headers })).json();
+    const reply = await post(`v1/pipelines/handbook${path}`, { query: "How long is annual leave?" }, headers);
+    return [parts.documents, reply.status, reply.json().error];
+  };
+  const missing = "the access token does not have the scope docs:ask";
+  for (const path of ["", "/search"]) assert.deepEqual(await ask("base", path), [true, 403, missing]);
+  assert.deepEqual(await ask("base docs:ask"), [true, 200, undefined]);
+  await folder.write(configText({ ...config, http: {}, builtins: { tools: { ask_pipeline: false } } }));
+  const { token } = await folder.addToken();
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  const { send, post } = createConsoleClient(server.url);
+  const headers = { authorization: `Bearer ${token}` };
+  assert.equal((await send("session", { headers })).json().parts.documents, false);
+  assert.equal((await post("v1/pipelines/handbook", { query: "How long?" }, headers)).status, 404);
 });
 
 testWithPgvector("a stream ends with the session that asked for it", async () => {
