@@ -20,13 +20,15 @@ export interface NewCookie {
   /** Optional: without it, the folder of the request's path, as the browser knows that behind a proxy. */
   readonly path?: string | undefined;
   readonly sameSite?: "Strict" | "Lax";
+  /** Whether the browser is known to come over HTTPS, whatever Host says: a proxy may name this machine there. */
+  readonly isHttps?: boolean;
 }
 
 /** A `Set-Cookie` line: no script reads it, and it goes over HTTPS alone, but for this machine. */
 export function cookieLine(
   request: Request,
   name: string,
-  { value, maxAgeSeconds, path, sameSite = "Strict" }: NewCookie,
+  { value, maxAgeSeconds, path, sameSite = "Strict", isHttps = comesFromHttps(request) }: NewCookie,
 ): string {
   return [
     `${name}=${value}`,
@@ -34,9 +36,11 @@ export function cookieLine(
     ...(path === undefined ? [] : [`Path=${path}`]),
     "HttpOnly",
     `SameSite=${sameSite}`,
-    ...(namesLoopback(request) ? [] : ["Secure"]),
+    ...(namesLoopback(request) && !isHttps ? [] : ["Secure"]),
   ].join("; ");
 }
+
+const comesFromHttps = ({ headers }: Request) => headers.get("origin")?.startsWith("https:");
 
 /** The line that ends a cookie. */
 export function endCookie(request: Request, name: string, path?: string) {

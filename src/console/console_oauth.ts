@@ -4,7 +4,7 @@ import { AppError } from "../core/app_error.ts";
 import { hostOf } from "../http/host_and_origin.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import { consoleCallback, consoleClientId } from "../identity/authorization_server/provider_configuration.ts";
-import { cookieLine, cookieNames, endCookie, readCookie } from "./console_cookies.ts";
+import { cookieLine, cookieNames, endCookie, type NewCookie, readCookie } from "./console_cookies.ts";
 import { redirect, refusal } from "./console_replies.ts";
 
 /** A request, from whom it came and by which name the log knows it. */
@@ -35,6 +35,9 @@ export function createConsoleOauth(server: AuthorizationServer) {
   const callback = consoleCallback(server.issuer);
   // as browsers know it, whichever path of ours they ask
   const path = new URL(".", callback).pathname.replace(/\/$/, "");
+  const isHttps = issuer.protocol === "https:";
+  const line = ({ request }: Pick<AskedBy, "request">, name: string, cookie: NewCookie) =>
+    cookieLine(request, name, { ...cookie, path, isHttps });
 
   async function post(url: string, fields: Record<string, string>, by: AskedBy): Promise<Response> {
     const body = new URLSearchParams({ client_id: consoleClientId, ...fields });
@@ -52,11 +55,9 @@ export function createConsoleOauth(server: AuthorizationServer) {
     const response = await post(server.tokenUrl, fields, by);
     const { access_token: token, refresh_token: refresh, expires_in: seconds } = await response.json();
     if (!response.ok) return undefined;
-    const line = (name: string, value: string, maxAgeSeconds: number) =>
-      cookieLine(by.request, name, { value, maxAgeSeconds, path });
     return [
-      line(cookieNames.token, token, seconds),
-      line(cookieNames.refresh, refresh, server.refreshLifetimeMs / 1_000),
+      line(by, cookieNames.token, { value: token, maxAgeSeconds: seconds }),
+      line(by, cookieNames.refresh, { value: refresh, maxAgeSeconds: server.refreshLifetimeMs / 1_000 }),
     ];
   }
 
@@ -90,10 +91,9 @@ export function createConsoleOauth(server: AuthorizationServer) {
         code_challenge_method: "S256",
       });
       return redirect(`${server.authorizationUrl}?${asked}`, [
-        cookieLine(request, cookieNames.login, {
+        line({ request }, cookieNames.login, {
           value: `${state}.${verifier}.${from}`,
           maxAgeSeconds: loginSeconds,
-          path,
           sameSite: "Lax",
         }),
       ]);

@@ -9,7 +9,7 @@ import {
   startOauthServer,
 } from "../support/oauth_server.ts";
 import { rawExchange } from "../support/network/raw_exchange.ts";
-import { type ConsoleClient, createConsoleClient } from "./console_client.ts";
+import { type ConsoleClient, createConsoleClient, fromPage } from "./console_client.ts";
 
 /** Goes from an authorization's address to the one that its user is sent back to. */
 async function approve(issuer: string, address: string, action: "allow" | "deny" = "allow"): Promise<string> {
@@ -225,4 +225,14 @@ Deno.test("behind a proxy that takes a prefix off, cookies and addresses are the
     begun.headers.get("set-cookie") ?? "",
     /; Path=\/postern\/console; HttpOnly; SameSite=Lax; Secure/,
   );
+  // a proxy that names this machine as the host
+  const unnamed = await rawExchange(url, { path: "/console/login?from=/ask&moved=" });
+  assert.match(unnamed.headers.get("set-cookie") ?? "", /; SameSite=Lax; Secure/);
+  const loggedIn = await rawExchange(url, {
+    method: "POST",
+    path: "/console/session",
+    headers: { ...fromPage, origin: "https://mcp.example.com" },
+    body: JSON.stringify({ username: "alice", password }),
+  });
+  assert.match(loggedIn.headers.get("set-cookie") ?? "", /^ ?postern_console=[^;]+;[^,]*; Secure,/);
 });
