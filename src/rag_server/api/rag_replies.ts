@@ -136,18 +136,17 @@ const reachability = z.object({
   }),
 }).openapi("Reachability");
 
-const indexOrNone = (description: string) =>
-  z.union([z.string(), z.literal(false)]).openapi({ description }, { unionPreferredType: "oneOf" });
+const indexKind = z.union([z.string(), z.literal(false)]).openapi({
+  description:
+    "Of words: postern, tsvector, or an extension's; of vectors: its method, such as hnsw; false: none",
+}, { unionPreferredType: "oneOf" });
 
 const tableHealth = z.object({
   name: z.string().openapi({ description: "As the configuration names it", example: "documents" }),
   rows: z.int().min(1).optional().openapi({ description: "An estimate; left out where nothing is known" }),
-  keyword_index: indexOrNone("Its kind: postern, tsvector, or an extension's; false where there is none"),
-  vector_index: indexOrNone("Its method, such as hnsw; false where there is none"),
-  ingested_at: z.string().optional().openapi({
-    description: "When a file was last read into it; left out where that is not known",
-    example: "2026-03-01T00:00:00.000Z",
-  }),
+  keyword_index: indexKind,
+  vector_index: indexKind,
+  ingested_at: z.string().optional().openapi({ description: "Of its latest file; left out if not known" }),
 }).openapi("TableHealth", { description: "As of the last look at the table, which is a minute old at most" });
 
 const pipelinesHealth = z.array(
