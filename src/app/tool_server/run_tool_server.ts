@@ -94,13 +94,7 @@ export async function runToolServer(
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
   const withConsole = running.recentCalls &&
-    (await import("./tool_console.ts")).toolConsole({
-      ...running,
-      toolServer,
-      pipelines,
-      ragServer,
-      askingScopes: scopes["ask_pipeline"],
-    });
+    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer, scopes });
   const serving = { ...running, toolServer, identity, withConsole };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);

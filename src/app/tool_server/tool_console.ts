@@ -18,8 +18,8 @@ interface ToolConsoleOptions extends Running {
   readonly pipelines: ToolPipelines | undefined;
   /** Optional: none where the tool server stands alone. */
   readonly ragServer: Pick<RunningRagServer, "url"> | undefined;
-  /** Those that a call of the tool for pipelines needs, and so a question here. Optional: none. */
-  readonly askingScopes?: readonly string[] | undefined;
+  /** Those that calls need, by the tool: a question here needs what `ask_pipeline` does. */
+  readonly scopes: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Adds the console to the tool server's routes. */
@@ -58,7 +58,7 @@ export function toolConsole(options: ToolConsoleOptions) {
 
 /** The RAG server's routes, made when they are first asked. Callers are the tool server's, and so are their calls. */
 function documentsOf(
-  { config, quotas, serverInfo, toolServer, askingScopes = [], logger }: ToolConsoleOptions,
+  { config, quotas, serverInfo, toolServer, scopes, logger }: ToolConsoleOptions,
   { open }: ToolPipelines,
   { authentication, bodyTimeout }: Pick<ConsoleParts, "authentication" | "bodyTimeout">,
 ): Pick<Served, "answer"> {
@@ -77,7 +77,8 @@ function documentsOf(
   const forget = () => routes = undefined;
   return {
     async answer(request, bindings) {
-      const tool = { kind: "tool", name: "ask_pipeline", scopes: askingScopes } as const;
+      const name = "ask_pipeline";
+      const tool = { kind: "tool", name, scopes: scopes[name] ?? [] } as const;
       const access = accessTo(bindings.principal ?? { kind: "local" }, tool);
       if (access.kind === "insufficient_scope") return refusal(403, access.missing);
       if (routes === undefined) (routes = make()).catch(forget);
