@@ -7,10 +7,14 @@ export const cookieNames = {
   login: "postern_console_login",
 } as const;
 
-/** Undefined for a cookie that is not there. Of several with one name, the first, whose path is the longest (RFC 6265, 5.4). */
+/**
+ * Undefined for a cookie that is not there, and for several of one name: the server sets one, so another is of a page that
+ * may set cookies for this host, such as of its parent domain.
+ */
 export function readCookie({ headers }: Request, name: string): string | undefined {
   const pairs = headers.get("cookie")?.split(/; */) ?? [];
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) || undefined;
+  const [pair, other] = pairs.filter((pair) => pair.startsWith(`${name}=`));
+  return other === undefined ? pair?.slice(name.length + 1) || undefined : undefined;
 }
 
 export interface NewCookie {
