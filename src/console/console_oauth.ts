@@ -23,8 +23,8 @@ const loginSeconds = 10 * 60;
  */
 const sameRefreshMs = 10_000;
 
-/** A route of the page, and never an address. */
-const routeText = String.raw`\/[\w/%.:-]*`;
+/** A route of the page, and never an address; a browser drops a cookie of more than 4 KiB. */
+const routeText = String.raw`\/[\w/%.:!~*'()-]{0,3000}`;
 const route = new RegExp(`^${routeText}$`);
 /** What the login's cookie holds: the state, the verifier of PKCE, the route to come back to. */
 const begunLogin = new RegExp(String.raw`^([\w-]{43})\.([\w-]{43})\.(${routeText})$`);
@@ -67,7 +67,7 @@ export function createConsoleOauth(server: AuthorizationServer) {
     const begun = exchange({ grant_type: "refresh_token", refresh_token: token }, by);
     refreshes.set(token, begun);
     const forget = () => refreshes.delete(token);
-    begun.then(() => Deno.unrefTimer(setTimeout(forget, sameRefreshMs)), forget);
+    begun.then((cookies) => cookies ? Deno.unrefTimer(setTimeout(forget, sameRefreshMs)) : forget(), forget);
     return begun;
   }
 
@@ -75,14 +75,14 @@ export function createConsoleOauth(server: AuthorizationServer) {
     /** Leads to the login page, and back to a route of the console. */
     begin({ request }: AskedBy): Response {
       const { searchParams: params } = new URL(request.url);
-      const from = params.get("from") ?? "/";
-      if (!route.test(from)) return refusal(400, "from: expected a route of the console, such as /ask");
+      const asked = params.get("from") ?? "/";
+      const from = route.test(asked) ? asked : "/";
       // the login's cookie has to come from where the login leads back to; a proxy may always name another host
       if (hostOf(request) !== issuer.host && !params.has("moved")) {
         return redirect(`${new URL("login", callback)}?${new URLSearchParams({ from, moved: "" })}`);
       }
       const [state, verifier] = [randomText(), randomText()];
-      const asked = new URLSearchParams({
+      const authorization = new URLSearchParams({
         response_type: "code",
         client_id: consoleClientId,
         redirect_uri: callback,
@@ -90,7 +90,7 @@ export function createConsoleOauth(server: AuthorizationServer) {
         code_challenge: createHash("sha256").update(verifier).digest("base64url"),
         code_challenge_method: "S256",
       });
-      return redirect(`${server.authorizationUrl}?${asked}`, [
+      return redirect(`${server.authorizationUrl}?${authorization}`, [
         line({ request }, cookieNames.login, {
           value: `${state}.${verifier}.${from}`,
           maxAgeSeconds: loginSeconds,
