@@ -80,10 +80,10 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     [folder]: { GET: { caller: "none", answer: showPage } },
     [`${folder}session`]: {
       GET: { caller: "optional", answer: describeSession },
-      POST: { caller: "none", answer: ownPagesOnly(logIn) },
-      DELETE: { caller: "optional", answer: ownPagesOnly(logOut) },
+      POST: { caller: "none", answer: logIn },
+      DELETE: { caller: "optional", answer: logOut },
     },
-    [`${folder}session/refresh`]: { POST: { caller: "none", answer: ownPagesOnly(refresh) } },
+    [`${folder}session/refresh`]: { POST: { caller: "none", answer: refresh } },
     [`${folder}login`]: { GET: { caller: "none", answer: (asked) => oauth?.begin(asked) ?? nothing() } },
     [`${folder}callback`]: { GET: { caller: "none", answer: (asked) => oauth?.finish(asked) ?? nothing() } },
     [`${folder}calls`]: { GET: { caller: "required", answer: listCalls } },
@@ -235,6 +235,10 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     if (methods === undefined) return nothing();
     const method = methodOf(path, request.method);
     if (method === undefined) return wrongMethod(Object.keys(methods));
+    // what changes something counts only from the console's page; and no other reads what is told, of other callers too
+    if ((request.method !== "GET" || request.headers.has("origin")) && !isFromOwnPage(request)) {
+      return refusal(403, "expected a request of the console's own page, with Sec-Fetch-Site or Origin");
+    }
     const principal = options.callerOf === undefined
       ? bindings.principal
       : options.callerOf(request, bindings);
@@ -278,14 +282,6 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     },
     answer,
   };
-}
-
-/** What changes something counts only from a page of the console's. */
-function ownPagesOnly(answer: Method["answer"]): Method["answer"] {
-  return (asked) =>
-    isFromOwnPage(asked.request)
-      ? answer(asked)
-      : refusal(403, "expected a request of the console's own page, with Sec-Fetch-Site or Origin");
 }
 
 function readCredentials(text: string): { username: string; password: string } | undefined {
