@@ -196,10 +196,9 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     return token && `Bearer ${token}`;
   }
 
-  /** A client may name any method, `constructor` too. */
+  /** A client may name any method, `constructor` too; a path begins with a slash. */
   function methodOf(path: string, name: string): Method | undefined {
-    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    return methods !== undefined && Object.hasOwn(methods, name) ? methods[name] : undefined;
+    return Object.hasOwn(routes[path] ?? {}, name) ? routes[path]?.[name] : undefined;
   }
 
   /** The route of the server's own that a path stands for. */
