@@ -7,10 +7,14 @@ export const cookieNames = {
   login: "postern_console_login",
 } as const;
 
-/** Undefined for a cookie that is not there. Of several with one name, the first, whose path is the longest (RFC 6265, 5.4). */
+/**
+ * Undefined for a cookie that is not there, and for several of one name: the server sets one, so another is of a page that
+ * may set cookies for this host, such as of its parent domain.
+ */
 export function readCookie({ headers }: Request, name: string): string | undefined {
   const pairs = headers.get("cookie")?.split(/; */) ?? [];
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) || undefined;
+  const [pair, other] = pairs.filter((pair) => pair.startsWith(`${name}=`));
+  return other === undefined ? pair?.slice(name.length + 1) || undefined : undefined;
 }
 
 export interface NewCookie {
@@ -20,13 +24,15 @@ export interface NewCookie {
   /** Optional: without it, the folder of the request's path, as the browser knows that behind a proxy. */
   readonly path?: string | undefined;
   readonly sameSite?: "Strict" | "Lax";
+  /** Whether the browser is known to come over HTTPS, whatever Host says: a proxy may name this machine there. */
+  readonly isHttps?: boolean;
 }
 
 /** A `Set-Cookie` line: no script reads it, and it goes over HTTPS alone, but for this machine. */
 export function cookieLine(
   request: Request,
   name: string,
-  { value, maxAgeSeconds, path, sameSite = "Strict" }: NewCookie,
+  { value, maxAgeSeconds, path, sameSite = "Strict", isHttps = comesFromHttps(request) }: NewCookie,
 ): string {
   return [
     `${name}=${value}`,
@@ -34,9 +40,11 @@ export function cookieLine(
     ...(path === undefined ? [] : [`Path=${path}`]),
     "HttpOnly",
     `SameSite=${sameSite}`,
-    ...(namesLoopback(request) ? [] : ["Secure"]),
+    ...(namesLoopback(request) && !isHttps ? [] : ["Secure"]),
   ].join("; ");
 }
+
+const comesFromHttps = ({ headers }: Request) => headers.get("origin")?.startsWith("https:");
 
 /** The line that ends a cookie. */
 export function endCookie(request: Request, name: string, path?: string) {

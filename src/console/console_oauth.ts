@@ -4,7 +4,7 @@ import { AppError } from "../core/app_error.ts";
 import { hostOf } from "../http/host_and_origin.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import { consoleCallback, consoleClientId } from "../identity/authorization_server/provider_configuration.ts";
-import { cookieLine, cookieNames, endCookie, readCookie } from "./console_cookies.ts";
+import { cookieLine, cookieNames, endCookie, type NewCookie, readCookie } from "./console_cookies.ts";
 import { redirect, refusal } from "./console_replies.ts";
 
 /** A request, from whom it came and by which name the log knows it. */
@@ -23,8 +23,8 @@ const loginSeconds = 10 * 60;
  */
 const sameRefreshMs = 10_000;
 
-/** A route of the page, and never an address. */
-const routeText = String.raw`\/[\w/%.:-]*`;
+/** A route of the page, and never an address; a browser drops a cookie of more than 4 KiB. */
+const routeText = String.raw`\/[\w/%.:!~*'()-]{0,3000}`;
 const route = new RegExp(`^${routeText}$`);
 /** What the login's cookie holds: the state, the verifier of PKCE, the route to come back to. */
 const begunLogin = new RegExp(String.raw`^([\w-]{43})\.([\w-]{43})\.(${routeText})$`);
@@ -35,6 +35,9 @@ export function createConsoleOauth(server: AuthorizationServer) {
   const callback = consoleCallback(server.issuer);
   // as browsers know it, whichever path of ours they ask
   const path = new URL(".", callback).pathname.replace(/\/$/, "");
+  const isHttps = issuer.protocol === "https:";
+  const line = ({ request }: Pick<AskedBy, "request">, name: string, cookie: NewCookie) =>
+    cookieLine(request, name, { ...cookie, path, isHttps });
 
   async function post(url: string, fields: Record<string, string>, by: AskedBy): Promise<Response> {
     const body = new URLSearchParams({ client_id: consoleClientId, ...fields });
@@ -52,11 +55,9 @@ export function createConsoleOauth(server: AuthorizationServer) {
     const response = await post(server.tokenUrl, fields, by);
     const { access_token: token, refresh_token: refresh, expires_in: seconds } = await response.json();
     if (!response.ok) return undefined;
-    const line = (name: string, value: string, maxAgeSeconds: number) =>
-      cookieLine(by.request, name, { value, maxAgeSeconds, path });
     return [
-      line(cookieNames.token, token, seconds),
-      line(cookieNames.refresh, refresh, server.refreshLifetimeMs / 1_000),
+      line(by, cookieNames.token, { value: token, maxAgeSeconds: seconds }),
+      line(by, cookieNames.refresh, { value: refresh, maxAgeSeconds: server.refreshLifetimeMs / 1_000 }),
     ];
   }
 
@@ -66,7 +67,7 @@ export function createConsoleOauth(server: AuthorizationServer) {
     const begun = exchange({ grant_type: "refresh_token", refresh_token: token }, by);
     refreshes.set(token, begun);
     const forget = () => refreshes.delete(token);
-    begun.then(() => Deno.unrefTimer(setTimeout(forget, sameRefreshMs)), forget);
+    begun.then((cookies) => cookies ? Deno.unrefTimer(setTimeout(forget, sameRefreshMs)) : forget(), forget);
     return begun;
   }
 
@@ -74,14 +75,14 @@ export function createConsoleOauth(server: AuthorizationServer) {
     /** Leads to the login page, and back to a route of the console. */
     begin({ request }: AskedBy): Response {
       const { searchParams: params } = new URL(request.url);
-      const from = params.get("from") ?? "/";
-      if (!route.test(from)) return refusal(400, "from: expected a route of the console, such as /ask");
+      const asked = params.get("from") ?? "/";
+      const from = route.test(asked) ? asked : "/";
       // the login's cookie has to come from where the login leads back to; a proxy may always name another host
       if (hostOf(request) !== issuer.host && !params.has("moved")) {
         return redirect(`${new URL("login", callback)}?${new URLSearchParams({ from, moved: "" })}`);
       }
       const [state, verifier] = [randomText(), randomText()];
-      const asked = new URLSearchParams({
+      const authorization = new URLSearchParams({
         response_type: "code",
         client_id: consoleClientId,
         redirect_uri: callback,
@@ -89,11 +90,10 @@ export function createConsoleOauth(server: AuthorizationServer) {
         code_challenge: createHash("sha256").update(verifier).digest("base64url"),
         code_challenge_method: "S256",
       });
-      return redirect(`${server.authorizationUrl}?${asked}`, [
-        cookieLine(request, cookieNames.login, {
+      return redirect(`${server.authorizationUrl}?${authorization}`, [
+        line({ request }, cookieNames.login, {
           value: `${state}.${verifier}.${from}`,
           maxAgeSeconds: loginSeconds,
-          path,
           sameSite: "Lax",
         }),
       ]);

@@ -66,6 +66,9 @@ const documentsFolder = `${folder}v1/`;
 
 const maxLoginBytes = 64 * 1024;
 
+/** What goes on to the server's own routes: others have no use there, and some the runtime makes no request of. */
+const ownMethods = ["GET", "POST", "DELETE"];
+
 /** A server's routes with those of the console: its page, its sessions, and the server's own routes below `/console/`. */
 export function withConsole(inner: Served, options: ConsoleOptions): Served {
   const { authentication, authorizationServer, documents, hasTools } = options;
@@ -77,10 +80,10 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     [folder]: { GET: { caller: "none", answer: showPage } },
     [`${folder}session`]: {
       GET: { caller: "optional", answer: describeSession },
-      POST: { caller: "none", answer: ownPagesOnly(logIn) },
-      DELETE: { caller: "optional", answer: ownPagesOnly(logOut) },
+      POST: { caller: "none", answer: logIn },
+      DELETE: { caller: "optional", answer: logOut },
     },
-    [`${folder}session/refresh`]: { POST: { caller: "none", answer: ownPagesOnly(refresh) } },
+    [`${folder}session/refresh`]: { POST: { caller: "none", answer: refresh } },
     [`${folder}login`]: { GET: { caller: "none", answer: (asked) => oauth?.begin(asked) ?? nothing() } },
     [`${folder}callback`]: { GET: { caller: "none", answer: (asked) => oauth?.finish(asked) ?? nothing() } },
     [`${folder}calls`]: { GET: { caller: "required", answer: listCalls } },
@@ -193,6 +196,11 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     return token && `Bearer ${token}`;
   }
 
+  /** A client may name any method, `constructor` too; a path begins with a slash. */
+  function methodOf(path: string, name: string): Method | undefined {
+    return Object.hasOwn(routes[path] ?? {}, name) ? routes[path]?.[name] : undefined;
+  }
+
   /** The route of the server's own that a path stands for. */
   function ownRouteOf(path: string) {
     if (path === mcp && hasTools) return { of: inner, path: "/mcp/v1" };
@@ -214,17 +222,21 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     const path = placeOf(request);
     if (path === undefined) return await inner.answer(request, bindings);
     const own = ownRouteOf(path);
-    if (own !== undefined) return await own.of.answer(movedTo(own.path, request), bindings);
+    if (own !== undefined) {
+      if (!ownMethods.includes(request.method)) return wrongMethod(ownMethods);
+      return await own.of.answer(movedTo(own.path, request), bindings);
+    }
     if (path.startsWith(assets) && request.method === "GET") {
       const { assetReply } = await pageFiles();
       return assetReply(path.slice(assets.length), request.headers.get("accept-encoding")) ?? nothing();
     }
     const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (methods === undefined) return nothing();
-    const method = methods[request.method];
-    if (method === undefined) {
-      const allow = Object.keys(methods).join(", ");
-      return refusal(405, `expected ${allow.replaceAll(", ", " or ")}`, { allow });
+    const method = methodOf(path, request.method);
+    if (method === undefined) return wrongMethod(Object.keys(methods));
+    // what changes something counts only from the console's page; and no other reads what is told, of other callers too
+    if ((request.method !== "GET" || request.headers.has("origin")) && !isFromOwnPage(request)) {
+      return refusal(403, "expected a request of the console's own page, with Sec-Fetch-Site or Origin");
     }
     const principal = options.callerOf === undefined
       ? bindings.principal
@@ -255,7 +267,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
       const { method } = request;
       const own = ownRouteOf(path);
       if (own) return own.of.callerOf?.({ url: `http://host${own.path}`, method }) ?? "required";
-      return Object.hasOwn(routes, path) ? routes[path]?.[method]?.caller ?? "none" : "none";
+      return methodOf(path, method)?.caller ?? "none";
     },
     authorizationOf,
     refuse(why, request, bindings) {
@@ -269,14 +281,6 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     },
     answer,
   };
-}
-
-/** What changes something counts only from a page of the console's. */
-function ownPagesOnly(answer: Method["answer"]): Method["answer"] {
-  return (asked) =>
-    isFromOwnPage(asked.request)
-      ? answer(asked)
-      : refusal(403, "expected a request of the console's own page, with Sec-Fetch-Site or Origin");
 }
 
 function readCredentials(text: string): { username: string; password: string } | undefined {
@@ -311,6 +315,10 @@ function unauthorized(): Response {
 
 function forbidden(): Response {
   return refusal(403, "This is for administrators: console.administrators.");
+}
+
+function wrongMethod(expected: readonly string[]): Response {
+  return refusal(405, `expected ${expected.join(" or ")}`, { allow: expected.join(", ") });
 }
 
 function nothing(): Response {

@@ -9,6 +9,7 @@ import { startServer } from "../support/server_process.ts";
 import { configText, type RagConfig } from "../support/rag_server.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { createDocumentFolder } from "../end_to_end/documents/document_servers.ts";
+import { startTokenIssuer, testAudience } from "../support/token_issuer.ts";
 import { createConsoleClient, fromPage } from "./console_client.ts";
 
 const names = (pipelines: readonly { name: string }[]) => pipelines.map(({ name }) => name);
@@ -85,6 +86,46 @@ testWithPgvector("below /console/v1/ the tool server's callers ask the pipelines
   });
 });
 
+testWithPgvector("below /console/v1/ nobody asks who may not call the tool that asks", async () => {
+  await using issuer = await startTokenIssuer();
+  const auth = {
+    identity_provider: {
+      issuer: issuer.issuer,
+      audience: testAudience,
+      required_scopes: ["base"],
+      scopes_by_tool: { ask_pipeline: ["docs:ask"] },
+    },
+  };
+  await using documents = await createDocumentFolder({ http: { auth } });
+  const { folder, config } = documents;
+  {
+    await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    const { post, send } = createConsoleClient(server.url);
+    const headersFor = async (scope: string) => ({
+      authorization: `Bearer ${await issuer.token({ claims: { scope } })}`,
+    });
+    const ask = async (scope: string, path = "") => {
+      const headers = await headersFor(scope);
+      const reply = await post(`v1/pipelines/handbook${path}`, { query: "How long is leave?" }, headers);
+      return [reply.status, reply.json().error];
+    };
+    await waitUntil("the issuer's keys are known", async () => {
+      const { caller, parts } = (await send("session", { headers: await headersFor("base") })).json();
+      return caller !== undefined && parts.documents;
+    });
+    const missing = "the access token does not have the scope docs:ask";
+    for (const path of ["", "/search"]) assert.deepEqual(await ask("base", path), [403, missing]);
+    assert.deepEqual(await ask("base docs:ask"), [200, undefined]);
+  }
+  await folder.write(configText({ ...config, http: {}, builtins: { tools: { ask_pipeline: false } } }));
+  const { token } = await folder.addToken();
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  const { send, post } = createConsoleClient(server.url);
+  const headers = { authorization: `Bearer ${token}` };
+  assert.equal((await send("session", { headers })).json().parts.documents, false);
+  assert.equal((await post("v1/pipelines/handbook", { query: "How long?" }, headers)).status, 404);
+});
+
 testWithPgvector("a stream ends with the session that asked for it", async () => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
@@ -125,8 +166,19 @@ const pipeline: RagConfig = {
 };
 
 Deno.test("a RAG server that stands alone has the console, without tools", async (t) => {
-  await using rag = await startRagServer({ pipelines: [pipeline] });
+  const cors = { enabled: true, allowed_origins: ["*"] };
+  await using rag = await startRagServer({
+    pipelines: [pipeline],
+    server: { listen_address: "127.0.0.1", port: 0, cors },
+  });
   const { send, post } = createConsoleClient(rag.process.url);
+  await t.step("pages that may ask may not read who called", async () => {
+    const headers = { origin: "https://chat.example.com", "sec-fetch-site": "cross-site" };
+    assert.equal((await send("v1/pipelines", { headers })).status, 200);
+    for (const path of ["session", "calls?of=all", "server"]) {
+      assert.equal((await send(path, { headers })).status, 403, path);
+    }
+  });
   await t.step("everyone is let in where nobody is asked", async () => {
     const { parts, login, caller, addresses } = (await send("session")).json();
     assert.deepEqual(parts, { tools: false, documents: true });

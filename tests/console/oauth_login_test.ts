@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createConsoleOauth } from "../../src/console/console_oauth.ts";
 import { password, serve, writeUsers } from "../support/accounts.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import {
@@ -9,7 +10,7 @@ import {
   startOauthServer,
 } from "../support/oauth_server.ts";
 import { rawExchange } from "../support/network/raw_exchange.ts";
-import { type ConsoleClient, createConsoleClient } from "./console_client.ts";
+import { type ConsoleClient, createConsoleClient, fromPage } from "./console_client.ts";
 
 /** Goes from an authorization's address to the one that its user is sent back to. */
 async function approve(issuer: string, address: string, action: "allow" | "deny" = "allow"): Promise<string> {
@@ -152,6 +153,7 @@ Deno.test("the console logs in at the server's own authorization server", async 
     }
   });
 
+  const routeIn = ({ cookies }: ConsoleClient) => cookies.get("postern_console_login")?.split(".").at(-1);
   await t.step("it leads back to no other address (open redirect)", async () => {
     const client = createConsoleClient(issuer);
     for (
@@ -165,10 +167,15 @@ Deno.test("the console logs in at the server's own authorization server", async 
         "/;",
       ]
     ) {
-      const { status, headers } = await client.send(`login?${new URLSearchParams({ from })}`);
-      assert.equal(status, 400, from);
-      assert.deepEqual(headers.getSetCookie(), []);
+      const { status } = await client.send(`login?${new URLSearchParams({ from })}`);
+      assert.deepEqual([status, routeIn(client)], [302, "/"], from);
     }
+    // a statement in a route of the page's own
+    const statement = `/ask/data/main/${encodeURIComponent("SELECT count(*)::text || '~!' FROM a")}`;
+    await begin(client, statement);
+    assert.equal(routeIn(client), statement);
+    await begin(client, `/ask/data/main/${"a".repeat(4_000)}`);
+    assert.equal(routeIn(client), "/");
     // nor where a cookie says so
     const back = await approve(issuer, await begin(client));
     const value = client.cookies.get("postern_console_login") ?? "";
@@ -195,6 +202,30 @@ Deno.test("the console logs in at the server's own authorization server", async 
     const arrived = await rawExchange(issuer, { path: pathname + search, headers: { host } });
     assert.match(arrived.headers.get("location") ?? "", /\/oauth\/authorize\?/);
   });
+});
+
+Deno.test("a refresh token that is good for nothing is not kept", async () => {
+  let asked = 0;
+  const issuer = "https://mcp.example.com";
+  const { refresh } = createConsoleOauth({
+    issuer,
+    authorizationUrl: issuer,
+    tokenUrl: issuer,
+    revocationUrl: issuer,
+    refreshLifetimeMs: 1_000,
+    scopes: [],
+    routeOf: () => undefined,
+    [Symbol.dispose]: () => {},
+    handle() {
+      asked++;
+      return Promise.resolve(Response.json({ error: "invalid_grant" }, { status: 400 }));
+    },
+  });
+  const request = new Request(issuer, { headers: { cookie: "postern_console_refresh=pst_none" } });
+  for (const count of [1, 2]) {
+    assert.equal(await refresh({ request, address: "127.0.0.1", requestId: "1" }), undefined);
+    assert.equal(asked, count);
+  }
 });
 
 Deno.test("without the console its client is unknown", async () => {
@@ -225,4 +256,14 @@ Deno.test("behind a proxy that takes a prefix off, cookies and addresses are the
     begun.headers.get("set-cookie") ?? "",
     /; Path=\/postern\/console; HttpOnly; SameSite=Lax; Secure/,
   );
+  // a proxy that names this machine as the host
+  const unnamed = await rawExchange(url, { path: "/console/login?from=/ask&moved=" });
+  assert.match(unnamed.headers.get("set-cookie") ?? "", /; SameSite=Lax; Secure/);
+  const loggedIn = await rawExchange(url, {
+    method: "POST",
+    path: "/console/session",
+    headers: { ...fromPage, origin: "https://mcp.example.com" },
+    body: JSON.stringify({ username: "alice", password }),
+  });
+  assert.match(loggedIn.headers.get("set-cookie") ?? "", /^ ?postern_console=[^;]+;[^,]*; Secure,/);
 });

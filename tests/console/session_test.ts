@@ -116,6 +116,30 @@ http: { allowed_hosts: [tools.example.com], auth: { rate_limit_max_attempts: 3 }
     assert.equal((await query("SELECT 1", { "sec-fetch-site": "", origin: `http://${host}` })).status, 200);
   });
 
+  await t.step("of two cookies with its name, none counts", async () => {
+    const [one, other] = (await Promise.all(["alice", "bob"].map(logIn))).map(({ cookies }) =>
+      `postern_console=${cookies.get("postern_console")}`
+    );
+    const statusOf = async (cookie: string) =>
+      (await rawExchange(url, { path: "/console/calls", headers: { cookie } })).status;
+    assert.equal(await statusOf(`a=b; ${one}; c=d`), 200);
+    for (const cookie of [`${one}; ${other}`, `${other}; ${one}`, `postern_console=; ${one}`]) {
+      assert.equal(await statusOf(cookie), 401);
+    }
+  });
+
+  await t.step("a method is refused by what it is, whatever it is called", async () => {
+    for (const path of ["session", "server", "mcp", "v1/pipelines"]) {
+      for (const method of ["constructor", "toString", "TRACE", "get", "PUT"]) {
+        const { status } = await rawExchange(url, { method, path: `/console/${path}` });
+        assert.equal(status, path.startsWith("v1") ? 404 : 405, `${method} ${path}`);
+      }
+    }
+    const { headers } = await rawExchange(url, { method: "TRACE", path: "/console/mcp" });
+    assert.equal(headers.get("allow")?.trim(), "GET, POST, DELETE");
+    assert.doesNotMatch(server.stderr(), /Request failed/);
+  });
+
   await t.step("it ends at once, and its cookie with it", async () => {
     const { send, query, cookies } = await logIn("alice");
     const cookie = `postern_console=${cookies.get("postern_console")}`;

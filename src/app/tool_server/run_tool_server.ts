@@ -37,6 +37,7 @@ export async function runToolServer(
   const history = createHistory(running.state, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
+  const scopes = scopesByTool(config.http.auth);
   await using embedding = config.embedding === undefined
     ? undefined
     : (await import("../providers/open_providers.ts")).openEmbedding(running);
@@ -54,7 +55,7 @@ export async function runToolServer(
     offers: (part, name) => offers(config.builtins, part, name),
     hasDefinitions: demo || config.custom_definitions_path !== undefined,
     listsDefined: config.builtins.list === "all",
-    scopesByTool: scopesByTool(config.http.auth),
+    scopesByTool: scopes,
     endSession: async (id) => await identity?.endSession(id),
     onIncident: running.incidents.called,
   });
@@ -93,7 +94,7 @@ export async function runToolServer(
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
   const withConsole = running.recentCalls &&
-    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer });
+    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer, scopes });
   const serving = { ...running, toolServer, identity, withConsole };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);

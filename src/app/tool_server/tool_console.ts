@@ -1,4 +1,7 @@
+import { offers } from "../../config/mod.ts";
+import { refusal } from "../../console/console_replies.ts";
 import { withConsole } from "../../console/console_routes.ts";
+import { accessTo } from "../../identity/access_rules.ts";
 import type { Served } from "../../identity/front.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
@@ -15,6 +18,8 @@ interface ToolConsoleOptions extends Running {
   readonly pipelines: ToolPipelines | undefined;
   /** Optional: none where the tool server stands alone. */
   readonly ragServer: Pick<RunningRagServer, "url"> | undefined;
+  /** Those that calls need, by the tool: a question here needs what `ask_pipeline` does. */
+  readonly scopes: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Adds the console to the tool server's routes. */
@@ -22,6 +27,7 @@ export function toolConsole(options: ToolConsoleOptions) {
   const { config, demo, audit, toolServer, pipelines, ragServer } = options;
   const { auth } = config.http;
   const { recentCalls, figures } = consoleFigures(options);
+  const asks = ragServer !== undefined || offers(config.builtins, "tools", "ask_pipeline");
   return (served: Served, { readiness, ...parts }: ConsoleParts): Served =>
     withConsole(served, {
       ...parts,
@@ -30,7 +36,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
-      documents: pipelines && documentsOf(options, pipelines, parts),
+      documents: pipelines && asks ? documentsOf(options, pipelines, parts) : undefined,
       addresses: {
         mcp: resourceOf(config, "tool_server") ?? config.http.resource_url,
         rag: ragServer &&
@@ -52,7 +58,7 @@ export function toolConsole(options: ToolConsoleOptions) {
 
 /** The RAG server's routes, made when they are first asked. Callers are the tool server's, and so are their calls. */
 function documentsOf(
-  { config, quotas, serverInfo, toolServer, logger }: ToolConsoleOptions,
+  { config, quotas, serverInfo, toolServer, scopes, logger }: ToolConsoleOptions,
   { open }: ToolPipelines,
   { authentication, bodyTimeout }: Pick<ConsoleParts, "authentication" | "bodyTimeout">,
 ): Pick<Served, "answer"> {
@@ -71,6 +77,10 @@ function documentsOf(
   const forget = () => routes = undefined;
   return {
     async answer(request, bindings) {
+      const name = "ask_pipeline";
+      const tool = { kind: "tool", name, scopes: scopes[name] ?? [] } as const;
+      const access = accessTo(bindings.principal ?? { kind: "local" }, tool);
+      if (access.kind === "insufficient_scope") return refusal(403, access.missing);
       if (routes === undefined) (routes = make()).catch(forget);
       return await (await routes).answer(request, bindings);
     },

@@ -268,8 +268,9 @@ export async function healthOf(pipelines: Pick<RunningPipelines, "health">): Pro
   const isHealthy = health.every(({ embedding, completion, database }) =>
     [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
   );
-  const pipelinesHealth = health.map(({ queue, ...health }) => ({
+  const pipelinesHealth = health.map(({ queue, tables, ...health }) => ({
     ...health,
+    tables: tables?.slice(),
     ...(queue !== undefined && {
       embedding_queue: {
         waiting: queue.waiting,
