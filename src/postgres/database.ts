@@ -30,6 +30,7 @@ import {
 import { beginStatement, databaseAttributes, endStatement, withTraceComment } from "./read/statement_span.ts";
 import { cancelledError, untilStopped } from "./read/stop_statement.ts";
 import type { Lease } from "./pool/principal_pool.ts";
+import type { Parameter } from "./sql_text.ts";
 
 /** One configured database, as callers read it. */
 export interface Database {
@@ -72,7 +73,7 @@ export interface Database {
 
 export interface ReadRequest extends Omit<Asker, "parameters"> {
   readonly sql: string;
-  readonly parameters?: readonly (string | null)[];
+  readonly parameters?: readonly Parameter[];
   /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
   /** Rows to leave out first. */

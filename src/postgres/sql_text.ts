@@ -1,3 +1,4 @@
+import type { Buffer } from "node:buffer";
 import { AppError } from "../core/app_error.ts";
 
 /** A name as a quoted identifier of SQL, whatever is in it. */
@@ -43,6 +44,9 @@ export function arrayText(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
+/** In PostgreSQL's text format, or in the binary one of the type that the SQL around it gives it. */
+export type Parameter = string | Buffer | null;
+
 /**
  * A piece of SQL with its parameters, put together from smaller pieces. Parameters get their numbers only when the whole
  * is rendered, so a piece fits anywhere in a statement.
@@ -50,26 +54,26 @@ export function arrayText(items: readonly string[]): string {
 export interface SqlText {
   /** One more than there are parameters: each parameter stands between two parts. */
   readonly parts: readonly string[];
-  /** In PostgreSQL's text format; the SQL around a parameter gives it a type. */
-  readonly parameters: readonly (string | null)[];
+  /** The SQL around a parameter gives it a type. */
+  readonly parameters: readonly Parameter[];
 }
 
 /** A template of SQL: a piece is put in as it is, anything else becomes a parameter. */
 export function sql(
   strings: TemplateStringsArray,
-  ...values: readonly (SqlText | string | number | null)[]
+  ...values: readonly (SqlText | Parameter | number)[]
 ): SqlText {
   const parts = [strings[0] ?? ""];
-  const parameters: (string | null)[] = [];
+  const parameters: Parameter[] = [];
   const append = (text: string) => parts.push((parts.pop() ?? "") + text);
   values.forEach((value, at) => {
-    if (typeof value === "object" && value !== null) {
+    if (typeof value === "object" && value !== null && "parts" in value) {
       append(value.parts[0] ?? "");
       parts.push(...value.parts.slice(1));
       parameters.push(...value.parameters);
       append(strings[at + 1] ?? "");
     } else {
-      parameters.push(value === null ? null : String(value));
+      parameters.push(typeof value === "number" ? String(value) : value);
       parts.push(strings[at + 1] ?? "");
     }
   });

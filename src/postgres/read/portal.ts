@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { serialize } from "pg-protocol";
 import { pg } from "../connection.ts";
+import type { Parameter } from "../sql_text.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
 export interface Column {
@@ -21,7 +22,7 @@ export interface Portal {
 
 export interface PortalRequest {
   readonly sql: string;
-  readonly parameters: readonly (string | null)[];
+  readonly parameters: readonly Parameter[];
   /** Whether the session keeps the statement under a name, parsed, for the next time. */
   readonly isKept?: boolean;
   /** How many rows to fetch with the opening; 0 for all. */

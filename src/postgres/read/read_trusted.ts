@@ -2,6 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "./portal.ts";
+import type { Parameter } from "../sql_text.ts";
 
 /** Runs a statement of ours; rows of text. */
 export type Read = (sql: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
@@ -15,7 +16,7 @@ export async function readRows(
   database: Database,
   signal: AbortSignal,
   sql: string,
-  parameters: readonly (string | null)[] = [],
+  parameters: readonly Parameter[] = [],
   principal: Principal = serverItself,
 ): Promise<readonly Row[]> {
   const result = await database.read({
@@ -40,7 +41,7 @@ export async function readJson<T>(
   database: Database,
   signal: AbortSignal,
   sql: string,
-  parameters: readonly (string | null)[] = [],
+  parameters: readonly Parameter[] = [],
 ): Promise<T | undefined> {
   const [row] = await readRows(database, signal, sql, parameters);
   return JSON.parse(row?.[0] ?? "null") ?? undefined;

@@ -4,8 +4,10 @@ import { longestAnswer, type SearchByWords } from "../keyword/keyword_search.ts"
 import type { Bm25 } from "../keyword/term_sql.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { agreedSql, agreement, foundSql, fusionSql } from "./fusion.ts";
+import { distanceOf, indexFor } from "./vector_index.ts";
 import {
   embeddingSql,
+  isProbed,
   nearnessSql,
   similaritySql,
   trimmedSql,
@@ -45,6 +47,9 @@ export interface RetrievalSearch {
  * first, each text once. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
  * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
  * which were not looked at. The first row's `scores` are JSON: all of the search by vectors, and all of that by words.
+ *
+ * Where the vectors alone count and all that they find is returned, the rows come in any order, each text as often as it is
+ * found; `is_crowded` and `scores`, which the rows tell themselves, are NULL.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
   const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, keywordSearch } = search;
@@ -54,6 +59,11 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       SELECT ${embeddingSql(table, search.embedding)} AS embedding
     ),`;
   const similarity = search.embedding && similaritySql(table, embedding, search.embedding.length);
+  const isAll = keywordSearch === undefined && !search.isThorough && minSimilarity === undefined &&
+    depth <= limit;
+  if (isAll && question && similarity && !isProbed(search)) {
+    return sql`WITH ${question} ${directSql(search, embedding, similarity)}`;
+  }
   const mayBeAmbiguous = search.embedding === undefined && key.isId;
   // where a least similarity may drop some of them, all candidates are looked at
   const areAllSeen = search.isThorough || minSimilarity !== undefined;
@@ -84,7 +94,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       ORDER BY f.id, t.similarity DESC NULLS LAST
     ), postern_distinct AS MATERIALIZED (
       SELECT DISTINCT ON (digest) * FROM (
-        SELECT *, md5(${verbatim(trimmedSql("content"))}) AS digest FROM postern_found
+        SELECT *, ${digestSql} AS digest FROM postern_found
       ) d ORDER BY digest, score DESC, id COLLATE "C"
     ), postern_ranked AS MATERIALIZED (${ranked})
     SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest,
@@ -97,16 +107,33 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     FROM postern_ranked ORDER BY agreed_score DESC, score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
+/** What the vectors alone find. No other search has a say, so each row brings its text along. */
+function directSql(search: RetrievalSearch, embedding: SqlText, similarity: SqlText): SqlText {
+  const { table, maxCharacters } = search;
+  const dimensions = search.embedding?.length;
+  // to read a long vector once more takes as long as to find it
+  const isTold = distanceOf(table, dimensions) === "cosine" &&
+    indexFor(table, dimensions)?.castTo === undefined;
+  const carried = sql`, ${verbatim(table.textColumn)}::text AS content${
+    isTold ? sql`` : sql`, ${similarity} AS similarity`
+  }`;
+  const near = vectorSearch({ ...search, limit: search.depth, embedding, dimensions, carried });
+  return sql`postern_near AS (${near})
+    SELECT DISTINCT ON (id COLLATE "C") ${verbatim(table.key.isId ? "id" : "NULL")},
+      left(content, ${maxCharacters}::int), ${digestSql}, ${finiteSql("-distance")}, 0,
+      ${verbatim(isTold ? "1 - nullif(distance, 'NaN')" : "similarity")}, NULL, false, NULL, NULL, NULL
+    FROM postern_near WHERE id IS NOT NULL ORDER BY id COLLATE "C", distance`;
+}
+
 /**
  * The results of each search, as rows of `id` and `score`: the higher score is the better, and NULL where the search
  * gave none that is a finite number.
  */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   const { table, question, phrases, filter, depth: limit, keywordSearch, vectorWeight, bm25 } = search;
-  const length = search.embedding && { dimensions: search.embedding.length };
   const listed = (name: string, score: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
-      SELECT id, max(CASE WHEN abs(${verbatim(score)}) < 'Infinity' THEN ${verbatim(score)} END) AS score
+      SELECT id, max(${finiteSql(score)}) AS score
       FROM (${found}) a GROUP BY id
     )`;
   const searches: SqlText[] = [];
@@ -114,7 +141,7 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   const areNone = sql`NOT EXISTS (SELECT FROM postern_phrase)`;
   if (hasPhrase) searches.push(sql`postern_phrase AS MATERIALIZED (${phraseSql(search, keywordSearch)})`);
   if (vectorWeight > 0) {
-    const nearest = vectorSearch({ table, embedding, limit, filter, ...length });
+    const nearest = vectorSearch({ table, embedding, limit, filter, dimensions: search.embedding?.length });
     const kept =
       sql`SELECT * FROM (${nearest}) n WHERE n.id IN (SELECT id FROM postern_phrase) OR ${areNone}`;
     searches.push(listed("postern_nearest", "-distance", hasPhrase ? kept : nearest));
@@ -125,6 +152,14 @@ function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
     searches.push(listed("postern_matching", "score", hasPhrase ? kept : found));
   }
   return joinSql(searches, ", ");
+}
+
+/** Copies of a text have the same. */
+const digestSql = verbatim(`md5(${trimmedSql("content")})`);
+
+/** NULL in place of what is no finite number. */
+function finiteSql(score: string): SqlText {
+  return verbatim(`CASE WHEN abs(${score}) < 'Infinity' THEN ${score} END`);
 }
 
 /** How much more the words of a phrase weigh, so that what has them all is among what is looked at. */

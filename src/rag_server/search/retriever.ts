@@ -124,8 +124,8 @@ interface Found {
   /** As it was searched in the end. */
   readonly planned: TablePlan;
   readonly search: TableSearch;
-  /** Whether repeats took the room of others. */
-  readonly isCrowded: boolean;
+  /** Whether repeats took the room of others that are wanted. */
+  readonly isShort: boolean;
 }
 
 export function createRetriever(
@@ -186,8 +186,7 @@ export function createRetriever(
   /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
   async function find(planned: TablePlan, request: RetrieveRequest, signal: AbortSignal): Promise<Found> {
     const found = await run(planned, request, false, signal);
-    const isShort = found.isCrowded && found.search.candidates.length < request.limit;
-    return isShort ? await run(found.planned, request, true, signal) : found;
+    return found.isShort ? await run(found.planned, request, true, signal) : found;
   }
 
   async function run(
@@ -230,11 +229,10 @@ export function createRetriever(
       if (rows.some((row) => row[7] === "t")) {
         return await run(await withEmbedding(planned, request), request, isThorough, signal);
       }
-      return {
-        planned,
-        search: searchOf(rows, planned, depth),
-        isCrowded: rows.some((row) => row[6] === "t"),
-      };
+      const found = searchOf(rows, planned, depth);
+      const texts = new Set(found.candidates.map(({ digest }) => digest)).size;
+      const isCrowded = rows.length >= depth || rows.some((row) => row[6] === "t");
+      return { planned, search: found, isShort: isCrowded && texts < request.limit };
     }
     signal.throwIfAborted();
     if (result.error.kind !== "timeout" || keywordSearch === undefined) {
@@ -307,9 +305,14 @@ function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | u
 }
 
 function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: number): TableSearch {
-  const [nearest, matching]: (number | null)[][] = JSON.parse(rows[0]?.[8] ?? "[[], []]");
+  const candidates = rows.map((row) => candidateOf(row, table));
+  const [nearest, matching]: (number | null | undefined)[][] = JSON.parse(rows[0]?.[8] ?? "null") ??
+    [
+      candidates.map(({ nearestScore }) => nearestScore),
+      candidates.map(({ matchingScore }) => matchingScore),
+    ];
   return {
-    candidates: rows.map((row) => candidateOf(row, table)).filter(({ content }) => content.trim() !== ""),
+    candidates: candidates.filter(({ content }) => content.trim() !== ""),
     nearestScores: nearest?.flatMap((score) => score ?? []) ?? [],
     matchingScores: matching?.flatMap((score) => score ?? []) ?? [],
     distance: distanceOf(table, embedding?.length),

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { quoteIdentifier, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { usualDepth } from "./fusion.ts";
@@ -10,10 +11,12 @@ interface VectorSearch {
   /**
    * Of the embedding: vectors of another length, which a column without one may hold, are left out where it is given.
    */
-  readonly dimensions?: number;
+  readonly dimensions?: number | undefined;
   readonly limit: number;
   /** Over the table's columns, by their bare names. */
   readonly filter: SqlText | undefined;
+  /** Columns that the rows have besides, each with a comma before it. Optional; none where {@linkcode isProbed}. */
+  readonly carried?: SqlText | undefined;
 }
 
 const operators: Readonly<Record<Distance, string>> = { cosine: "<=>", l2: "<->", ip: "<#>", l1: "<+>" };
@@ -37,7 +40,7 @@ export const rowsToCompare = 2_000;
  * compared. Needs {@linkcode vectorSettings}.
  */
 export function vectorSearch(search: VectorSearch): SqlText {
-  const { table, embedding, dimensions, limit, filter } = search;
+  const { table, embedding, dimensions, limit, filter, carried = sql`` } = search;
   const { relation, vector: { column } } = table;
   const index = indexFor(table, dimensions);
   const key = quoteIdentifier(table.key.name);
@@ -46,7 +49,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
   const source = verbatimSql`FROM ${relation} AS source
     WHERE ${filter ?? "true"} AND ${column} IS NOT NULL AND ${hasLengthSql(table, dimensions) ?? "true"}
       AND ${saysSomethingSql(table)}`;
-  const rows = verbatimSql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
+  const rows = verbatimSql`SELECT ${key}::text AS id, ${distance} AS distance${carried} ${source}`;
   // a number, as a plan that is kept would be made for a tenth of the rows
   const most = verbatim(String(limit));
   const order = sql`ORDER BY ${distance} LIMIT ${most}`;
@@ -58,16 +61,16 @@ export function vectorSearch(search: VectorSearch): SqlText {
   if (index === undefined) return sql`${rows} ${order}`;
   if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
 
-  const isProbed = filter !== undefined || table.mayHideRows;
-  const areFew = isProbed ? sql`(SELECT count(*) <= ${rowsToCompare} FROM postern_probe)` : sql`false`;
+  const areFew = isProbed(search)
+    ? sql`(SELECT count(*) <= ${rowsToCompare} FROM postern_probe)`
+    : sql`false`;
   const found = sql`(SELECT count(*) FROM postern_indexed)`;
   const all = sql`WITH postern_indexed AS MATERIALIZED (${rows} AND NOT ${areFew} ${order}),
     postern_compared AS MATERIALIZED (
       ${rows} AND NOT ${areFew} AND ${found} < ${limit} ${exactOrder}
     )
-    SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
-    UNION ALL SELECT id, distance FROM postern_compared`;
-  if (!isProbed) return all;
+    SELECT * FROM postern_indexed WHERE ${found} >= ${limit} UNION ALL SELECT * FROM postern_compared`;
+  if (!isProbed(search)) return all;
   const few = sql`SELECT id::text, ${distanceSql(table, orderedBy, "embedding", embedding)} AS distance
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${most}`;
   const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
@@ -75,6 +78,11 @@ export function vectorSearch(search: VectorSearch): SqlText {
       ${probe} LIMIT ${rowsToCompare + 1}
     )
     (${all}) UNION ALL (${few})`;
+}
+
+/** Whether a search looks first whether it may see but few rows. */
+export function isProbed({ table, filter }: Pick<VectorSearch, "table" | "filter">): boolean {
+  return filter !== undefined || table.mayHideRows;
 }
 
 /** Whether comparing all rows of a table is as good as asking its index; not where their number is unknown. */
@@ -88,7 +96,10 @@ const longestBlankBytes = 2_000;
 /** Whether a row has a text with more than blanks in it. */
 function saysSomethingSql({ textColumn }: DocumentTable): string {
   const text = `${textColumn}::text`;
-  return `(octet_length(${text}) > ${longestBlankBytes} OR ${trimmedSql(text)} <> '')`;
+  // most texts begin with more than a blank, which bytes tell sooner than characters
+  return `(octet_length(${text}) > ${longestBlankBytes} OR ${text} COLLATE "C" >= '!' OR ${
+    trimmedSql(text)
+  } <> '')`;
 }
 
 /** A text without the blanks around it. */
@@ -158,9 +169,13 @@ export function nearnessSql({ extension: { schema } }: DocumentTable, one: strin
   return verbatim(`(1 - nullif(${one} OPERATOR(${schema}.<=>) ${other}, 'NaN'))`);
 }
 
-/** An embedding as SQL of the column's type. */
+/** An embedding as SQL of the column's type: bytes as pgvector's `vector_recv` reads them, since texts of numbers take long. */
 export function embeddingSql({ vector, extension }: DocumentTable, embedding: Float32Array): SqlText {
-  return sql`${`[${embedding.join(",")}]`}::${verbatim(`${extension.schema}.vector::${vector.type}`)}`;
+  const bytes = Buffer.alloc(4 + 4 * embedding.length);
+  // PostgreSQL says so where they are too many
+  bytes.writeInt16BE(Math.min(embedding.length, 0x7fff));
+  embedding.forEach((value, at) => bytes.writeFloatBE(value, 4 + 4 * at));
+  return sql`${bytes}::${verbatim(`${extension.schema}.vector::${vector.type}`)}`;
 }
 
 /**
