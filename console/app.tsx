@@ -40,19 +40,13 @@ export function App() {
   const [known, setKnown] = useState<Session>();
   const [isOver, setOver] = useState(false);
   const [isAway, setAway] = useState(false);
-  useEffect(
-    () => watchServer({ over: () => setOver(true), away: setAway }),
-    [],
-  );
+  useEffect(() => watchServer({ over: () => setOver(true), away: setAway }), []);
   useEffect(() => {
     if (state.kind === "loaded") setKnown(state.value);
   }, [state]);
   useEffect(() => {
     if (!isAway) return;
-    const timer = setInterval(
-      () => ask("session").catch(() => {}),
-      lookAgainMs,
-    );
+    const timer = setInterval(() => ask("session").catch(() => {}), lookAgainMs);
     return () => clearInterval(timer);
   }, [isAway]);
   const enter = useCallback(() => {
@@ -83,23 +77,17 @@ export function App() {
   }
   return (
     <>
-      {isAway && (
-        <p class="banner" role="alert">
-          The server cannot be reached. This page waits for it.
-        </p>
-      )}
+      {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
       <Frame session={{ ...known, caller }} onLeave={again} />
       {isOver && <SessionOver login={known.login} onIn={enter} />}
     </>
   );
 }
 
-function Frame(
-  { session, onLeave }: {
-    readonly session: PageProps["session"];
-    readonly onLeave: () => void;
-  },
-) {
+function Frame({ session, onLeave }: {
+  readonly session: PageProps["session"];
+  readonly onLeave: () => void;
+}) {
   const route = useRoute();
   const offered = pages.filter(({ isOfDocuments }) => session.parts.tools || isOfDocuments);
   const [name = "ask", ...rest] = route;
@@ -124,11 +112,7 @@ function Frame(
         </a>
         <nav aria-label="Pages">
           {offered.map(({ id, title }) => (
-            <a
-              key={id}
-              href={hrefOf(id)}
-              aria-current={id === current.id ? "page" : undefined}
-            >
+            <a key={id} href={hrefOf(id)} aria-current={id === current.id ? "page" : undefined}>
               <Icon name={id} /> {title}
             </a>
           ))}
@@ -155,19 +139,12 @@ function Who({ session: { caller, server }, onLeave }: {
   }
   return (
     <div class="who">
-      <p class="who-name" title={caller.name}>
-        {caller.kind === "local" ? "Everyone" : caller.name}
-      </p>
+      <p class="who-name" title={caller.name}>{caller.kind === "local" ? "Everyone" : caller.name}</p>
       <p class="faint">{server.name} {server.version}</p>
       <div class="row">
         <Theme />
         {caller.kind !== "local" && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={leave}
-            aria-label="Log out"
-          >
+          <button type="button" class="quiet" onClick={leave} aria-label="Log out">
             <Icon name="leave" />
           </button>
         )}
@@ -201,20 +178,14 @@ function Theme() {
 }
 
 /** Over the page, which stays as it is. */
-function SessionOver(
-  { login, onIn }: {
-    readonly login: Session["login"];
-    readonly onIn: () => void;
-  },
-) {
+function SessionOver({ login, onIn }: {
+  readonly login: Session["login"];
+  readonly onIn: () => void;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      aria-label="Your session is over"
-      onCancel={(event) => event.preventDefault()}
-    >
+    <dialog ref={dialog} aria-label="Your session is over" onCancel={(event) => event.preventDefault()}>
       <Login login={login} isOver onIn={onIn} />
     </dialog>
   );

@@ -27,14 +27,7 @@ export function Login({ login, isOver, onIn }: {
 
 function OauthLogin() {
   const from = location.hash.replace(/^#/, "") || "/";
-  return (
-    <a
-      class="button primary wide"
-      href={`login?from=${encodeURIComponent(from)}`}
-    >
-      Log in
-    </a>
-  );
+  return <a class="button primary wide" href={`login?from=${encodeURIComponent(from)}`}>Log in</a>;
 }
 
 /** A form that sends one thing and shows why it was refused. */
@@ -44,10 +37,7 @@ function useSending(onIn: () => void) {
   return {
     error,
     isSending,
-    async send(
-      event: Event,
-      work: (form: FormData) => Promise<void>,
-    ): Promise<void> {
+    async send(event: Event, work: (form: FormData) => Promise<void>): Promise<void> {
       event.preventDefault();
       setSending(true);
       setError(undefined);
@@ -79,26 +69,10 @@ function AccountLogin({ onIn }: { readonly onIn: () => void }) {
       }}
     >
       <Field label="User">
-        {(id) => (
-          <input
-            id={id}
-            name="username"
-            autocomplete="username"
-            autocapitalize="none"
-            required
-          />
-        )}
+        {(id) => <input id={id} name="username" autocomplete="username" autocapitalize="none" required />}
       </Field>
       <Field label="Password">
-        {(id) => (
-          <input
-            id={id}
-            name="password"
-            type="password"
-            autocomplete="current-password"
-            required
-          />
-        )}
+        {(id) => <input id={id} name="password" type="password" autocomplete="current-password" required />}
       </Field>
       {error && <Failure error={error} />}
       <button type="submit" class="primary wide" disabled={isSending}>
@@ -108,33 +82,22 @@ function AccountLogin({ onIn }: { readonly onIn: () => void }) {
   );
 }
 
-function TokenLogin(
-  { isOnlyWay, onIn }: {
-    readonly isOnlyWay: boolean;
-    readonly onIn: () => void;
-  },
-) {
+function TokenLogin({ isOnlyWay, onIn }: {
+  readonly isOnlyWay: boolean;
+  readonly onIn: () => void;
+}) {
   const { error, isSending, send } = useSending(onIn);
   async function tryToken(data: FormData): Promise<void> {
     useApiToken(String(data.get("token")).trim());
     const { caller } = await (await ask("session")).json() as Session;
     if (caller !== undefined) return;
     useApiToken(undefined);
-    throw new Refused(
-      401,
-      "The server does not know this token, or it has expired.",
-    );
+    throw new Refused(401, "The server does not know this token, or it has expired.");
   }
   return (
     <details class="other-way" open={isOnlyWay}>
-      <summary>
-        {isOnlyWay ? "Use an API token" : "Use an API token instead"}
-      </summary>
-      <form
-        class="stack"
-        method="post"
-        onSubmit={(event) => void send(event, tryToken)}
-      >
+      <summary>{isOnlyWay ? "Use an API token" : "Use an API token instead"}</summary>
+      <form class="stack" method="post" onSubmit={(event) => void send(event, tryToken)}>
         <Field
           label="API token"
           hint="It stays in this page's memory, and is gone when you close or reload it."
@@ -151,11 +114,7 @@ function TokenLogin(
           )}
         </Field>
         {error && <Failure error={error} />}
-        <button
-          type="submit"
-          class={isOnlyWay ? "primary wide" : "wide"}
-          disabled={isSending}
-        >
+        <button type="submit" class={isOnlyWay ? "primary wide" : "wide"} disabled={isSending}>
           Use this token
         </button>
       </form>

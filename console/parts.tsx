@@ -30,13 +30,7 @@ export function Icon({ name }: { readonly name: IconName }) {
 
 export function Logo({ size }: { readonly size: number }) {
   return (
-    <svg
-      class="logo"
-      viewBox="0 0 24 24"
-      width={size}
-      height={size}
-      aria-hidden="true"
-    >
+    <svg class="logo" viewBox="0 0 24 24" width={size} height={size} aria-hidden="true">
       <rect width="24" height="24" rx="6" />
       <path d="M7 19v-7a5 5 0 0 1 10 0v7h-3v-7a2 2 0 0 0-4 0v7z" />
     </svg>
@@ -78,9 +72,7 @@ export function Loading({ of }: { readonly of: string }) {
 }
 
 /** What went wrong, in the server's sentences, and what can be done. */
-export function Failure(
-  { error, again }: { readonly error: Error; readonly again?: () => void },
-) {
+export function Failure({ error, again }: { readonly error: Error; readonly again?: () => void }) {
   const wait = error instanceof Refused ? error.retryAfterSeconds : undefined;
   return (
     <div class="failure" role="alert">
@@ -91,12 +83,10 @@ export function Failure(
   );
 }
 
-export function Empty(
-  { title, children }: {
-    readonly title: string;
-    readonly children?: ComponentChildren;
-  },
-) {
+export function Empty({ title, children }: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
@@ -126,18 +116,10 @@ export function Tabs({ label, tabs, current, onChoose, panelId }: {
     const next = tabs[(at + step + tabs.length) % tabs.length];
     if (next === undefined) return;
     onChoose(next.id);
-    list.current?.querySelector<HTMLElement>(
-      `[data-tab="${CSS.escape(next.id)}"]`,
-    )?.focus();
+    list.current?.querySelector<HTMLElement>(`[data-tab="${CSS.escape(next.id)}"]`)?.focus();
   }
   return (
-    <div
-      class="tabs"
-      role="tablist"
-      aria-label={label}
-      ref={list}
-      onKeyDown={move}
-    >
+    <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
       {tabs.map(({ id, title }) => (
         <button
           key={id}
@@ -157,12 +139,10 @@ export function Tabs({ label, tabs, current, onChoose, panelId }: {
 }
 
 /** A button that copies a text, and says that it did. */
-export function Copy(
-  { text, label = "Copy" }: {
-    readonly text: string | (() => string);
-    readonly label?: string;
-  },
-) {
+export function Copy({ text, label = "Copy" }: {
+  readonly text: string | (() => string);
+  readonly label?: string;
+}) {
   const [said, setSaid] = useState<string>();
   useEffect(() => {
     if (said === undefined) return;
@@ -197,9 +177,7 @@ async function copyText(text: string): Promise<boolean> {
 }
 
 /** Text as it is, in a box that scrolls and that the keyboard reaches. */
-export function Code(
-  { text, label }: { readonly text: string; readonly label: string },
-) {
+export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div class="code">
       <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>
@@ -212,10 +190,7 @@ export function Code(
 export function Field({ label, hint, children }: {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  readonly children: (
-    id: string,
-    hintId: string | undefined,
-  ) => ComponentChildren;
+  readonly children: (id: string, hintId: string | undefined) => ComponentChildren;
 }) {
   const id = useId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;

@@ -22,11 +22,7 @@ export interface Session {
 
 /** A request that was not answered as hoped; `message` is a sentence for people. */
 export class Refused extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly retryAfterSeconds?: number,
-  ) {
+  constructor(readonly status: number, message: string, readonly retryAfterSeconds?: number) {
     super(message);
   }
 }
@@ -88,10 +84,7 @@ export async function readSession(): Promise<Session> {
 }
 
 /** @throws {Refused} where the answer is no success */
-export async function ask(
-  path: string,
-  init: RequestInit = {},
-): Promise<Response> {
+export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   let response = await send(path, init);
   if (response.status === 401 && path !== "session" && await renew()) {
     response = await send(path, init);
@@ -139,10 +132,7 @@ export function rpcRequest(method: string, params: object) {
 }
 
 /** The whole reply, errors included: for what shows replies as they are. */
-export async function rpcReply(
-  request: object,
-  signal?: AbortSignal,
-): Promise<RpcReply> {
+export async function rpcReply(request: object, signal?: AbortSignal): Promise<RpcReply> {
   return await askJson("mcp", jsonBody(request, signal));
 }
 
@@ -152,11 +142,7 @@ export interface RpcReply {
 }
 
 /** @throws {Refused} with the error's sentence */
-export async function rpc<T>(
-  method: string,
-  params: object = {},
-  signal?: AbortSignal,
-): Promise<T> {
+export async function rpc<T>(method: string, params: object = {}, signal?: AbortSignal): Promise<T> {
   const { result, error } = await rpcReply(rpcRequest(method, params), signal);
   if (error !== undefined) throw new Refused(400, error.message);
   return result as T;
@@ -173,39 +159,20 @@ export interface ToolResult {
 }
 
 /** @throws {Refused} where the tool refuses or fails, with its sentences */
-export async function callTool(
-  name: string,
-  args: object,
-  signal?: AbortSignal,
-): Promise<ToolResult> {
-  const result = await rpc<ToolResult>(
-    "tools/call",
-    { name, arguments: args },
-    signal,
-  );
+export async function callTool(name: string, args: object, signal?: AbortSignal): Promise<ToolResult> {
+  const result = await rpc<ToolResult>("tools/call", { name, arguments: args }, signal);
   if (result.isError) {
-    throw new Refused(
-      400,
-      result.content.map(({ text = "" }) => text).join("\n\n"),
-    );
+    throw new Refused(400, result.content.map(({ text = "" }) => text).join("\n\n"));
   }
   return result;
 }
 
 /** All entries of a list that comes in pages, such as `tools` of `tools/list`. */
-export async function listAll<T>(
-  method: string,
-  key: string,
-  signal?: AbortSignal,
-): Promise<T[]> {
+export async function listAll<T>(method: string, key: string, signal?: AbortSignal): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | undefined;
   do {
-    const page: Record<string, unknown> = await rpc(
-      method,
-      cursor === undefined ? {} : { cursor },
-      signal,
-    );
+    const page: Record<string, unknown> = await rpc(method, cursor === undefined ? {} : { cursor }, signal);
     all.push(...page[key] as T[]);
     cursor = page["nextCursor"] as string | undefined;
   } while (cursor !== undefined);

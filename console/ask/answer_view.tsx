@@ -14,16 +14,19 @@ export function AnswerView({ answer, done, isStreaming, children }: {
   const id = useId();
   const { sources = [], citations = [] } = done ?? {};
   const verified = citations.filter(({ verified }) => verified).length;
-  const cards = useMemo(() =>
-    sources.map((source, at) => (
-      <SourceCard
-        key={at}
-        id={`${id}-${at + 1}`}
-        source={source}
-        number={at + 1}
-        claims={answer === "" ? undefined : claimsOn(at + 1, answer, citations)}
-      />
-    )), [done]);
+  const cards = useMemo(
+    () =>
+      sources.map((source, at) => (
+        <SourceCard
+          key={at}
+          id={`${id}-${at + 1}`}
+          source={source}
+          number={at + 1}
+          claims={answer === "" ? undefined : claimsOn(at + 1, answer, citations)}
+        />
+      )),
+    [done],
+  );
   const lead = (number: string) => document.getElementById(`${id}-${number}`)?.focus();
   return (
     <div class={answer && cards.length > 0 ? "answer beside" : "answer"}>
@@ -58,9 +61,7 @@ export function AnswerView({ answer, done, isStreaming, children }: {
         )}
         {answer !== "" && done && !done.sources && (
           <p class="hint">
-            This pipeline does not show its documents (<code>
-              allow_include_sources
-            </code>{" "}
+            This pipeline does not show its documents (<code>allow_include_sources</code>{" "}
             is off), so the answer comes without sources.
           </p>
         )}

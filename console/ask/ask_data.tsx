@@ -105,11 +105,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
   );
 
   async function query(args: object, signal: AbortSignal) {
-    return await callTool(
-      "query_database",
-      { limit: rowsAtOnce, database, ...args },
-      signal,
-    );
+    return await callTool("query_database", { limit: rowsAtOnce, database, ...args }, signal);
   }
   function start(): void {
     if (text.trim() === "" || database === undefined || isAsking) return;
@@ -184,11 +180,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
   return (
     <>
       <div class="card ask-box">
-        <QueryEditor
-          {...{ text, put, schema, fault }}
-          onChange={(text) => change({ text })}
-          onRun={start}
-        />
+        <QueryEditor {...{ text, put, schema, fault }} onChange={(text) => change({ text })} onRun={start} />
         <div class="row">
           <select
             aria-label="Database"

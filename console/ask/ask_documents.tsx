@@ -51,9 +51,7 @@ export function AskDocuments(_: PageProps) {
 
 let latestKey = 0;
 
-function Conversation(
-  { pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>,
-) {
+function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>) {
   const [name, setName] = useState(pipelines[0]?.name ?? "");
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [refusal, setRefusal] = useState<Error>();
@@ -134,10 +132,7 @@ function Conversation(
           send(false);
         }}
       >
-        <Field
-          label="Pipeline"
-          hint={pipelines.find((each) => each.name === name)?.description}
-        >
+        <Field label="Pipeline" hint={pipelines.find((each) => each.name === name)?.description}>
           {(id, hintId) => (
             <select
               id={id}
@@ -174,12 +169,8 @@ function Conversation(
         </details>
         {refusal && <Failure error={refusal} />}
         <div class="row">
-          <button type="submit" class="primary" disabled={isRunning}>
-            Ask
-          </button>
-          <button type="button" disabled={isRunning} onClick={() => send(true)}>
-            Search alone
-          </button>
+          <button type="submit" class="primary" disabled={isRunning}>Ask</button>
+          <button type="button" disabled={isRunning} onClick={() => send(true)}>Search alone</button>
           {isRunning && <button type="button" onClick={halt}>Stop</button>}
           {turns.length > 0 && (
             <button
@@ -242,9 +233,7 @@ function TurnView({ turn, onRepeat }: {
       {error && <Failure error={error} again={() => onRepeat(isSearch)} />}
       {error && !isSearch && (
         <div class="row">
-          <button type="button" onClick={() => onRepeat(true)}>
-            Search alone
-          </button>
+          <button type="button" onClick={() => onRepeat(true)}>Search alone</button>
           <span class="faint">shows the passages and asks no model.</span>
         </div>
       )}

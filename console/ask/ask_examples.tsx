@@ -26,12 +26,7 @@ export function AskExamples({ schema, onChoose }: {
     <section class="stack examples" aria-labelledby="examples-title">
       <h2 id="examples-title">To begin with</h2>
       {texts.map((text) => (
-        <button
-          type="button"
-          key={text}
-          class="mono"
-          onClick={() => onChoose(text)}
-        >
+        <button type="button" key={text} class="mono" onClick={() => onChoose(text)}>
           <Shown text={text} />
         </button>
       ))}

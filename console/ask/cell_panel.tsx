@@ -15,12 +15,10 @@ export interface Cell {
 const mostShown = 200_000;
 
 /** The whole of a value, beside the table. */
-export function CellPanel(
-  { cell: { column, row, value }, onClose }: {
-    readonly cell: Cell;
-    readonly onClose: () => void;
-  },
-) {
+export function CellPanel({ cell: { column, row, value }, onClose }: {
+  readonly cell: Cell;
+  readonly onClose: () => void;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
@@ -45,20 +43,14 @@ export function CellPanel(
           <h2>
             <Shown text={column.name} />
           </h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>Close</button>
         </div>
         <p class="hint">
           {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()} characters
           {shown.length < text.length &&
             `, the first ${mostShown.toLocaleString()} are shown`}
         </p>
-        <pre
-          tabIndex={0}
-          role="region"
-          aria-label="Value"
-        ><Shown text={shown} /></pre>
+        <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
         <Copy text={value === null ? "" : text} />
       </div>
     </dialog>

@@ -13,9 +13,8 @@ export async function completeSql(
   const word = context.matchBefore(/[\p{L}\p{N}_$"]*$/u);
   const from = word?.from ?? context.pos;
   const text = context.state.doc.toString();
-  const [, before] = /("(?:[^"]|"")+"|[\p{L}\p{N}_$]+)\.$/u.exec(
-    text.slice(Math.max(0, from - 130), from),
-  ) ?? [];
+  const [, before] = /("(?:[^"]|"")+"|[\p{L}\p{N}_$]+)\.$/u.exec(text.slice(Math.max(0, from - 130), from)) ??
+    [];
   if (before === undefined && from === context.pos && !context.explicit) {
     return null;
   }
@@ -49,10 +48,7 @@ function tableOption(table: Table, apply: string): Completion {
   return { label: table.name, apply, type: "type", detail: table.schema };
 }
 
-async function columnsOf(
-  tables: readonly Table[],
-  schema: Schema,
-): Promise<Completion[]> {
+async function columnsOf(tables: readonly Table[], schema: Schema): Promise<Completion[]> {
   const some = [...new Set(tables)].slice(0, mostTables);
   const all = await Promise.all(
     some.map(async (table) =>

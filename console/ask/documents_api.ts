@@ -97,9 +97,7 @@ export async function streamAnswer(
 }
 
 /** Events of one line `data: ` each, as the server sends them. */
-export async function* readEvents(
-  stream: ReadableStream<Uint8Array> | null,
-): AsyncGenerator<StreamEvent> {
+export async function* readEvents(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<StreamEvent> {
   const reader = stream?.getReader();
   const decoder = new TextDecoder();
   let rest = "";

@@ -9,9 +9,7 @@ export interface Span {
  * statement, such as one that a model wrote.
  */
 export function errorPosition(error: string, text: string): Span | undefined {
-  const found = /^Position: line (\d+), character (\d+)\n {2}(.*)$/m.exec(
-    error,
-  );
+  const found = /^Position: line (\d+), character (\d+)\n {2}(.*)$/m.exec(error);
   const [, line = "", character = "", excerpt = ""] = found ?? [];
   // the server leaves out the blanks around a request
   const lines = text.trim().split("\n");

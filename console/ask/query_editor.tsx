@@ -56,13 +56,7 @@ export function QueryEditor(props: QueryEditorProps) {
   return (
     <div class="field query">
       <div class="row spread">
-        <label
-          id={`${id}-label`}
-          for={id}
-          onClick={() => editor?.view.focus()}
-        >
-          Question or SQL
-        </label>
+        <label id={`${id}-label`} for={id} onClick={() => editor?.view.focus()}>Question or SQL</label>
         <span class="hint" id={`${id}-hint`}>{runKeys} runs it</span>
       </div>
       <div ref={place} class="editor" hidden={editor === undefined} />

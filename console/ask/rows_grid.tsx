@@ -19,12 +19,10 @@ type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
  * Rows of any number in a grid that lays out what is seen alone (WAI-ARIA Authoring Practices, Grid). The keyboard moves over
  * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
  */
-export function RowsGrid(
-  { columns, rows }: {
-    readonly columns: readonly Column[];
-    readonly rows: readonly Row[];
-  },
-) {
+export function RowsGrid({ columns, rows }: {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+}) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
@@ -41,17 +39,10 @@ export function RowsGrid(
   ]);
   // settled by the first rows: more of them move nothing
   const edges = useMemo(() => columnEdges(columns, rows), [columns]);
-  const shown = useMemo(
-    () => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"),
-    [rows, sorting],
-  );
+  const shown = useMemo(() => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"), [rows, sorting]);
   function look(): void {
-    const {
-      scrollTop: top,
-      scrollLeft: left,
-      clientWidth: width,
-      clientHeight: height,
-    } = box.current ?? document.documentElement;
+    const { scrollTop: top, scrollLeft: left, clientWidth: width, clientHeight: height } = box.current ??
+      document.documentElement;
     setView({ top, left, width, height });
   }
   useEffect(() => {
@@ -110,10 +101,7 @@ export function RowsGrid(
 
   const width = `${edges[columns.length] ?? 0}px`;
   const firstRow = Math.max(0, Math.floor((view.top - margin) / rowHeight));
-  const seenRows = shown.slice(
-    firstRow,
-    Math.ceil((view.top + view.height + margin) / rowHeight),
-  );
+  const seenRows = shown.slice(firstRow, Math.ceil((view.top + view.height + margin) / rowHeight));
   const seenColumns = columns.flatMap((column, at) =>
     (edges[at + 1] ?? 0) > view.left - margin &&
       (edges[at] ?? 0) < view.left + view.width + margin
@@ -157,12 +145,7 @@ export function RowsGrid(
         onScroll={look}
         onKeyDown={onKeyDown}
       >
-        <div
-          class="headings"
-          role="row"
-          aria-rowindex={1}
-          style={{ width, height: `${headingHeight}px` }}
-        >
+        <div class="headings" role="row" aria-rowindex={1} style={{ width, height: `${headingHeight}px` }}>
           {seenColumns.map(({ column: { name, type }, at }) => (
             <div
               key={at}
@@ -178,11 +161,7 @@ export function RowsGrid(
             </div>
           ))}
         </div>
-        <div
-          role="rowgroup"
-          class="body"
-          style={{ width, height: `${shown.length * rowHeight}px` }}
-        >
+        <div role="rowgroup" class="body" style={{ width, height: `${shown.length * rowHeight}px` }}>
           {seenRows.map((row, index) => {
             const at = firstRow + index;
             return (
@@ -203,12 +182,7 @@ export function RowsGrid(
           })}
         </div>
       </div>
-      {opened && (
-        <CellPanel
-          cell={opened}
-          onClose={() => setOpened(undefined)}
-        />
-      )}
+      {opened && <CellPanel cell={opened} onClose={() => setOpened(undefined)} />}
     </>
   );
 }

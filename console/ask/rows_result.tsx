@@ -48,9 +48,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
     return text;
   }
   function download(): void {
-    const address = URL.createObjectURL(
-      new Blob([written("csv")], { type: "text/csv;charset=utf-8" }),
-    );
+    const address = URL.createObjectURL(new Blob([written("csv")], { type: "text/csv;charset=utf-8" }));
     const link = document.createElement("a");
     link.href = address;
     link.download = `${database ?? "rows"}.csv`;
@@ -69,10 +67,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
             </p>
             <button
               type="button"
-              onClick={() =>
-                onEdit(
-                  withArguments(sql, Object.values(verified?.arguments ?? {})),
-                )}
+              onClick={() => onEdit(withArguments(sql, Object.values(verified?.arguments ?? {})))}
             >
               Edit this SQL
             </button>
@@ -83,9 +78,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
       <div class="row spread">
         <p role="status" class="faint">
           {truncated && "The first "}
-          <strong>
-            {rows.length.toLocaleString()} row{rows.length === 1 ? "" : "s"}
-          </strong>{" "}
+          <strong>{rows.length.toLocaleString()} row{rows.length === 1 ? "" : "s"}</strong>{" "}
           {`in ${(elapsedMs / 1000).toFixed(2)} s${database === undefined ? "" : ` · ${database}`}`}
         </p>
         {columns.length > 0 && (
@@ -108,11 +101,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
           panelId="rows-panel"
         />
       )}
-      <div
-        id="rows-panel"
-        {...(chart && { role: "tabpanel", "aria-label": tab })}
-        class="stack"
-      >
+      <div id="rows-panel" {...(chart && { role: "tabpanel", "aria-label": tab })} class="stack">
         {rows.length === 0
           ? <Empty title="The answer has no rows." />
           : chart && tab === "chart"
@@ -131,16 +120,10 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
       {truncated && (rows.length < mostRows
         ? (
           <div class="row">
-            <button
-              type="button"
-              aria-disabled={isRunning}
-              onClick={() => isRunning || onMore()}
-            >
+            <button type="button" aria-disabled={isRunning} onClick={() => isRunning || onMore()}>
               {isRunning ? "Loading …" : "Load more"}
             </button>
-            <span class="hint">
-              Without ORDER BY a row may come twice, and another not at all.
-            </span>
+            <span class="hint">Without ORDER BY a row may come twice, and another not at all.</span>
           </div>
         )
         : (
@@ -152,9 +135,7 @@ export function RowsResult({ answer, isRunning, moreError, onMore, onEdit }: {
   );
 }
 
-function VerifiedWords(
-  { verified }: { readonly verified: VerifiedQuestion },
-) {
+function VerifiedWords({ verified }: { readonly verified: VerifiedQuestion }) {
   return (
     <>
       <span class="badge good">Verified</span>{" "}

@@ -50,27 +50,21 @@ export function SourceCard({ source, number, id, claims }: {
         </p>
       )}
       <p class={isLong && !isOpen ? "passage folded" : "passage"} dir="auto">
-        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => (
-          isCited
-            ? (
-              <mark key={at}>
-                <Shown text={text} />
-              </mark>
-            )
-            : <Shown key={at} text={text} />
-        ))}
+        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => (isCited
+          ? (
+            <mark key={at}>
+              <Shown text={text} />
+            </mark>
+          )
+          : <Shown key={at} text={text} />)
+        )}
       </p>
       <p class="faint facts">
         {Object.entries(facts).filter(([, value]) => value !== undefined)
           .map(([key, value]) => <Shown key={key} text={`${key} ${textOf(value)}  `} />)}
       </p>
       {isLong && (
-        <button
-          type="button"
-          class="quiet"
-          aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
-        >
+        <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Show less" : "Show all"}
         </button>
       )}

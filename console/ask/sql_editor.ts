@@ -42,9 +42,9 @@ const markField = StateField.define<DecorationSet>({
     for (const effect of effects) {
       if (!effect.is(setMark)) continue;
       const { from, to } = effect.value ?? { from: 0, to: 0 };
-      return from === to ? Decoration.none : Decoration.set(
-        Decoration.mark({ class: "cm-fault" }).range(from, to),
-      );
+      return from === to
+        ? Decoration.none
+        : Decoration.set(Decoration.mark({ class: "cm-fault" }).range(from, to));
     }
     return docChanged ? Decoration.none : marks;
   },
@@ -94,10 +94,7 @@ export function createSqlEditor(options: SqlEditorOptions) {
         }),
         autocompletion({
           icons: false,
-          override: [keywordCompletionSource(PostgreSQL, true), tables].map((
-            source,
-          ) =>
-          (context) =>
+          override: [keywordCompletionSource(PostgreSQL, true), tables].map((source) => (context) =>
             context.explicit || looksLikeSql.test(context.state.doc.toString()) ? source(context) : null
           ),
         }),

@@ -47,12 +47,9 @@ export function LookDatabases({ rest: [, asked, schema, table] }: PageProps) {
         </Field>
         <TableList key={name} {...{ catalog, schema, table }} />
       </section>
-      {schema === undefined || table === undefined ? <Empty title="Choose a table or view" /> : (
-        <LookTable
-          key={JSON.stringify([name, schema, table])}
-          {...{ catalog, schema, name: table }}
-        />
-      )}
+      {schema === undefined || table === undefined
+        ? <Empty title="Choose a table or view" />
+        : <LookTable key={JSON.stringify([name, schema, table])} {...{ catalog, schema, name: table }} />}
     </div>
   );
 }
@@ -115,10 +112,7 @@ function Schema({ catalog, schema, tables, here, startsOpen }: {
   const [isOpen, setOpen] = useState(startsOpen);
   const shown = isOpen ? tables.slice(0, mostShown) : [];
   return (
-    <details
-      open={isOpen}
-      onToggle={({ currentTarget: { open } }) => setOpen(open)}
-    >
+    <details open={isOpen} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
       <summary>
         <Shown text={schema} /> <span class="badge">{tables.length}</span>
       </summary>

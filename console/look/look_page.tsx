@@ -21,11 +21,7 @@ export function LookPage(props: PageProps) {
         onChoose={(id) => goTo("look", id)}
         panelId="look-panel"
       />
-      <div
-        id="look-panel"
-        role="tabpanel"
-        aria-label={tabs.find(({ id }) => id === current)?.title}
-      >
+      <div id="look-panel" role="tabpanel" aria-label={tabs.find(({ id }) => id === current)?.title}>
         {current === "data" && <LookDatabases {...props} />}
         {current === "pipelines" && <LookPipelines {...props} />}
       </div>

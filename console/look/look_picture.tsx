@@ -75,10 +75,7 @@ export function ReferencesPicture({ here, hrefOfTable, ...all }: PictureProps) {
   const boxWidth = width * 0.2;
   return (
     <div ref={place} class="look-picture" aria-hidden="true">
-      <svg
-        width={width * part}
-        viewBox={`${left * width} 0 ${part * width} ${height}`}
-      >
+      <svg width={width * part} viewBox={`${left * width} 0 ${part * width} ${height}`}>
         <marker
           id="look-arrow"
           viewBox="0 0 8 8"
@@ -106,9 +103,7 @@ export function ReferencesPicture({ here, hrefOfTable, ...all }: PictureProps) {
             <a key={at} href={hrefOfTable(reference)} tabindex={-1}>
               <rect {...box} width={boxWidth - 2} rx="8" />
               <svg {...box} width={boxWidth - 2}>
-                <text x="50%" y="50%" dy="0.35em" text-anchor="middle">
-                  {drawnText(name, boxWidth - 16)}
-                </text>
+                <text x="50%" y="50%" dy="0.35em" text-anchor="middle">{drawnText(name, boxWidth - 16)}</text>
               </svg>
             </a>
           );

@@ -42,10 +42,9 @@ interface Health extends Named, Partial<Record<Part, Reachability>> {
 type Stats = Named & Partial<Record<Part, Usage>>;
 
 function useList<T extends Named>(path: string) {
-  return useLoaded(
-    async (signal) => (await askJson<{ pipelines?: T[] }>(path, { signal })).pipelines ?? [],
-    [path],
-  );
+  return useLoaded(async (signal) => (await askJson<{ pipelines?: T[] }>(path, { signal })).pipelines ?? [], [
+    path,
+  ]);
 }
 
 /** The pipelines that the caller may ask, with what is known of each. */
@@ -56,16 +55,11 @@ export function LookPipelines(_: PageProps) {
   return (
     <div class="stack">
       <div class="row">
-        <button
-          type="button"
-          onClick={() => [list, health, stats].forEach(({ again }) => again())}
-        >
+        <button type="button" onClick={() => [list, health, stats].forEach(({ again }) => again())}>
           Look again
         </button>
       </div>
-      <Ready of="the health, for up to 5 seconds" loaded={health}>
-        {noMore}
-      </Ready>
+      <Ready of="the health, for up to 5 seconds" loaded={health}>{noMore}</Ready>
       <Ready of="the counts of tokens" loaded={stats}>{noMore}</Ready>
       <Ready of="the pipelines" loaded={list}>
         {(pipelines) =>
@@ -148,9 +142,7 @@ function PipelineCard({ pipeline, health, stats }: {
   );
 }
 
-function Reached(
-  { reachability }: Readonly<{ reachability: Reachability | undefined }>,
-) {
+function Reached({ reachability }: Readonly<{ reachability: Reachability | undefined }>) {
   if (reachability === undefined) return "–";
   const { reachable, error } = reachability;
   return (

@@ -12,11 +12,7 @@ const mostSchemas = 10;
 const mostListed = 200;
 
 /** Which tables refer to one, in as much as is quickly read. */
-async function readReferences(
-  catalog: Catalog,
-  table: Table,
-  isWanted: boolean,
-) {
+async function readReferences(catalog: Catalog, table: Table, isWanted: boolean) {
   const { tables } = await catalog.read();
   const all = [...new Set(tables.map(({ schema }) => schema))];
   const isSmall = tables.length <= mostRead && all.length <= mostSchemas;
@@ -38,10 +34,7 @@ export function LookReferences({ catalog, table, to }: {
   readonly to: readonly Reference[];
 }) {
   const [isWanted, setWanted] = useState(false);
-  const loaded = useLoaded(
-    () => readReferences(catalog, table, isWanted),
-    [isWanted],
-  );
+  const loaded = useLoaded(() => readReferences(catalog, table, isWanted), [isWanted]);
   const here = { schema: table.schema, table: table.name };
   const links = {
     hrefOfTable: ({ schema, table }: typeof here) => hrefOf("look", "data", catalog.database, schema, table),
@@ -62,7 +55,10 @@ export function LookReferences({ catalog, table, to }: {
             {unread && (
               <p class="row hint">
                 The schema's {unread} tables were not looked through.
-                <button type="button" onClick={() => setWanted(true)}>
+                <button
+                  type="button"
+                  onClick={() => setWanted(true)}
+                >
                   Look through them
                 </button>
               </p>

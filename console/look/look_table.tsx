@@ -44,10 +44,7 @@ export function LookTable({ catalog, schema, name }: {
   readonly name: string;
 }) {
   const { database } = catalog;
-  const loaded = useLoaded(
-    (signal) => readTable([database, schema, name], signal),
-    [],
-  );
+  const loaded = useLoaded((signal) => readTable([database, schema, name], signal), []);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus();
@@ -58,9 +55,7 @@ export function LookTable({ catalog, schema, name }: {
   }, []);
   return (
     <article class="look-table">
-      <a class="look-back" href={hrefOf("look", "data", database)}>
-        ← All tables
-      </a>
+      <a class="look-back" href={hrefOf("look", "data", database)}>← All tables</a>
       <h2 ref={heading} tabIndex={-1}>
         <Text as="span" class="faint" text={schema} />.
         <Shown text={name} />
@@ -81,12 +76,7 @@ export function LookTable({ catalog, schema, name }: {
                 {indexes.length === 0 && <p class="hint">None</p>}
                 {indexes.map((index) => <Text key={index} text={index} />)}
               </Part>
-              {models.map((model) => (
-                <InWords
-                  key={model.name}
-                  model={model}
-                />
-              ))}
+              {models.map((model) => <InWords key={model.name} model={model} />)}
             </>
           );
         }}
@@ -102,9 +92,7 @@ function Facts({ table }: { readonly table: Table }) {
   if (partitions > 0) facts.push(`partitions: ${partitions}`);
   return (
     <>
-      <p class="row">
-        {facts.map((fact) => <span key={fact} class="badge">{fact}</span>)}
-      </p>
+      <p class="row">{facts.map((fact) => <span key={fact} class="badge">{fact}</span>)}</p>
       {description && <Text as="p" class="sentences" text={description} />}
     </>
   );
@@ -172,16 +160,8 @@ function FirstRows(props: RowsProps) {
   return (
     <>
       <div class="row">
-        <button
-          type="button"
-          aria-expanded={isShown}
-          onClick={() => setShown(!isShown)}
-        >
-          First rows
-        </button>
-        <a class="button" href={hrefOf("ask", "data", props.database, sql)}>
-          Ask about it
-        </a>
+        <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>First rows</button>
+        <a class="button" href={hrefOf("ask", "data", props.database, sql)}>Ask about it</a>
       </div>
       {isShown && <Rows {...props} />}
     </>
@@ -191,9 +171,7 @@ function FirstRows(props: RowsProps) {
 function Rows({ database, table }: RowsProps) {
   const loaded = useLoaded(async (signal) => {
     const query = selectFirst(table, 20);
-    return readToolResult(
-      await callTool("query_database", { database, query }, signal),
-    );
+    return readToolResult(await callTool("query_database", { database, query }, signal));
   }, []);
   return (
     <Answer of="rows" loaded={loaded}>

@@ -57,10 +57,7 @@ export interface Reference {
 }
 
 /** @throws {Refused} */
-export async function schemaInfo(
-  args: object,
-  signal?: AbortSignal,
-): Promise<SchemaInfo> {
+export async function schemaInfo(args: object, signal?: AbortSignal): Promise<SchemaInfo> {
   const { structuredContent } = await callTool("get_schema_info", args, signal);
   return structuredContent as unknown as SchemaInfo;
 }
@@ -85,10 +82,7 @@ export function createCatalog(database: string) {
 }
 
 /** Those whose schema, name or comment has all words of `search`. */
-export function findTables(
-  tables: readonly Table[],
-  search: string,
-): readonly Table[] {
+export function findTables(tables: readonly Table[], search: string): readonly Table[] {
   const words = search.toLowerCase().split(/\s+/);
   return tables.filter(({ schema, name, description }) => {
     const text = `${schema}.${name} ${description}`.toLowerCase();
@@ -105,14 +99,9 @@ export function selectFirst(table: Table, most: number): string {
 }
 
 /** The other tables that refer to `target`, each once. */
-export function referencesTo(
-  tables: readonly Table[],
-  target: Table,
-): Reference[] {
+export function referencesTo(tables: readonly Table[], target: Table): Reference[] {
   const prefix = `${target.schema}.${target.name}.`;
-  const ends = new Map(
-    target.columns?.map(({ name }) => [prefix + name, name]),
-  );
+  const ends = new Map(target.columns?.map(({ name }) => [prefix + name, name]));
   return tables.flatMap(({ schema, name: table, columns = [] }) => {
     const keys = columns.filter(({ fk_ref }) => ends.has(fk_ref))
       .map(({ name, fk_ref }) => `${name} → ${ends.get(fk_ref)}`);
