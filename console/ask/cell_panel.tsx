@@ -1,8 +1,7 @@
-import { useEffect, useRef } from "preact/hooks";
 import { valueText } from "../../src/tool_server/view/page/cell_values.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column } from "../../src/tool_server/view/page/tool_result.ts";
-import { Copy, Shown } from "../parts.tsx";
+import { Copy, showModal, Shown } from "../parts.tsx";
 
 export interface Cell {
   readonly column: Column;
@@ -19,18 +18,13 @@ export function CellPanel({ cell: { column, row, value }, onClose }: {
   readonly cell: Cell;
   readonly onClose: () => void;
 }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
-  const text = value === null
-    ? "NULL"
-    : typeof value === "object"
-    ? JSON.stringify(value, null, 2)
-    : valueText(value);
+  const isJson = typeof value === "object" && value !== null;
+  const text = value === null ? "NULL" : isJson ? JSON.stringify(value, null, 2) : valueText(value);
   const shown = wholeCharacters(text, mostShown);
   return (
     <dialog
-      ref={dialog}
+      ref={showModal}
       class="cell-panel"
       aria-label={`${column.name}, row ${row}`}
       onClose={onClose}
@@ -43,7 +37,9 @@ export function CellPanel({ cell: { column, row, value }, onClose }: {
           <h2>
             <Shown text={column.name} />
           </h2>
-          <button type="button" onClick={() => dialog.current?.close()}>Close</button>
+          <button type="button" onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>
+            Close
+          </button>
         </div>
         <p class="hint">
           {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()} characters

@@ -14,9 +14,7 @@ export function errorPosition(error: string, text: string): Span | undefined {
   // the server leaves out the blanks around a request
   const lines = text.trim().split("\n");
   const row = lines[Number(line) - 1];
-  if (row === undefined || !row.replaceAll("\t", " ").includes(excerpt)) {
-    return undefined;
-  }
+  if (row === undefined || !row.replaceAll("\t", " ").includes(excerpt)) return undefined;
   const before = [...row].slice(0, Number(character) - 1).join("").length;
   const from = lines.slice(0, Number(line) - 1).reduce(
     (sum, { length }) => sum + length + 1,

@@ -34,7 +34,7 @@ export function FilterFields() {
       </fieldset>
       <div class="row">
         <Field label="Number of passages">
-          {(id) => <input id={id} name="top_n" type="number" min={1} max={100} />}
+          <input name="top_n" type="number" min={1} max={100} />
         </Field>
         <label class="row">
           <input type="checkbox" name="by_meaning" /> By meaning alone

@@ -7,26 +7,14 @@ export interface Place {
   readonly column: number;
 }
 
-interface Bounds {
-  readonly rows: number;
-  readonly columns: number;
-  /** Rows that are seen at once. */
-  readonly page: number;
-}
-
 /** Of a `KeyboardEvent`. */
-interface Key {
-  readonly key: string;
-  readonly ctrlKey: boolean;
-  readonly metaKey: boolean;
-  readonly altKey: boolean;
-}
+type Key = { readonly key: string } & Readonly<Record<"ctrlKey" | "metaKey" | "altKey", boolean>>;
 
-/** Where a key leads; undefined where it leads nowhere. */
+/** Where a key leads; undefined where it leads nowhere. `page` rows are seen at once. */
 export function move(
   { row, column }: Place,
   { key, ctrlKey, metaKey, altKey }: Key,
-  { rows, columns, page }: Bounds,
+  { rows, columns, page }: Readonly<Record<"rows" | "columns" | "page", number>>,
 ): Place | undefined {
   if (altKey) return undefined;
   const isFar = ctrlKey || metaKey;
