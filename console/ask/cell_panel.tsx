@@ -42,7 +42,8 @@ export function CellPanel({ cell: { column, row, value }, onClose }: {
           </button>
         </div>
         <p class="hint">
-          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()} characters
+          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()}
+          {text.length === 1 ? " character" : " characters"}
           {shown.length < text.length &&
             `, the first ${mostShown.toLocaleString()} are shown`}
         </p>

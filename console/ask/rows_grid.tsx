@@ -126,7 +126,7 @@ export function RowsGrid({ columns, rows }: {
               {...common(0, at)}
             >
               <Text as="span" class="name" text={columns[at]?.name ?? ""} />
-              <span class="type">{columns[at]?.type}</span>
+              <span class="type">{columns[at]?.type === "other" ? "" : columns[at]?.type}</span>
             </div>
           ))}
         </div>
