@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { AskPage } from "./ask/ask_page.tsx";
 import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
@@ -130,7 +130,7 @@ function Frame({ session, onLeave }: {
 /** Light, dark, or as the system has it; the browser remembers. */
 function Theme() {
   const [theme, setTheme] = useState(() => localStorage.getItem("postern-theme") ?? "system");
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.style.colorScheme = theme === "system" ? "light dark" : theme;
     localStorage.setItem("postern-theme", theme);
   }, [theme]);

@@ -120,15 +120,16 @@ interface TabsProps {
   /** The first one where there is no such tab. */
   readonly current: string | undefined;
   readonly onChoose: (id: string) => void;
+  readonly isSingleShown?: boolean;
 }
 
-/** Tabs with the panel of the current one (WAI-ARIA Authoring Practices, Tabs); a single one is its panel alone. */
-export function Tabs({ label, tabs: all, current, onChoose }: TabsProps) {
+/** Tabs with the panel of the current one (WAI-ARIA Authoring Practices, Tabs). A single one is its panel alone, unless it says what the page is about. */
+export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = false }: TabsProps) {
   const panelId = useId();
   const tabs = all.filter((tab) => tab !== false);
   const at = Math.max(0, tabs.findIndex(({ id }) => id === current));
   const { id: shown, title, show } = tabs[at] ?? { show: () => null };
-  if (tabs.length < 2) return <div class="stack">{show()}</div>;
+  if (tabs.length < 2 && !isSingleShown) return <div class="stack">{show()}</div>;
   function move({ key, currentTarget }: KeyboardEvent) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (step === undefined) return;
@@ -205,7 +206,7 @@ async function copyText(text: string): Promise<boolean> {
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div class="code">
-      <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>
+      <pre tabIndex={0} role="group" aria-label={label}>{text}</pre>
       <Copy text={text} />
     </div>
   );

@@ -134,11 +134,8 @@ export function RowsResult(
         onChoose={setTab}
         tabs={[
           { id: "table", title: "Table", show: table },
-          chart !== undefined && {
-            id: "chart",
-            title: "Chart",
-            show: () => <div class="chart card" ref={draw} />,
-          },
+          chart !== undefined &&
+          { id: "chart", title: "Chart", show: () => <div class="chart card" ref={draw} /> },
         ]}
       />
       {moreError && <Failure error={moreError} />}

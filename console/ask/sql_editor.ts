@@ -1,4 +1,9 @@
-import { autocompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeCompletion,
+  completionKeymap,
+  type CompletionSource,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { keywordCompletionSource, PostgreSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -48,7 +53,8 @@ export function createSqlEditor(
     const { catalog } = latest.current;
     return catalog === undefined ? null : completeSql(context, catalog);
   };
-  const run = () => {
+  const run = (view: EditorView) => {
+    closeCompletion(view);
     latest.current.onRun();
     return true;
   };
@@ -72,6 +78,21 @@ export function createSqlEditor(
         EditorView.contentAttributes.of({
           "aria-labelledby": `${id}-label`,
           "aria-describedby": `${id}-hint`,
+        }),
+        EditorView.domEventHandlers({
+          // a browser replaces coloured text by text with an inline style, which the page's policy refuses
+          beforeinput({ inputType, data, isComposing }, view) {
+            if (
+              inputType !== "insertText" || data === null || isComposing || view.state.selection.main.empty
+            ) {
+              return false;
+            }
+            view.dispatch(view.state.replaceSelection(data), {
+              userEvent: "input.type",
+              scrollIntoView: true,
+            });
+            return true;
+          },
         }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) latest.current.onChange(state.doc.toString());

@@ -10,6 +10,7 @@ export function LookPage({ session: { parts }, rest }: PageProps) {
     <Page title="Look">
       <Tabs
         label="What to look at"
+        isSingleShown
         current={rest[0]}
         onChoose={(id) => goTo("look", id)}
         tabs={[

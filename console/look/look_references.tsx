@@ -41,7 +41,9 @@ export function LookReferences({ catalog, table, to }: {
             <div class="look-picture">
               <References title="Referred to by" database={catalog.database} references={from} />
               <p class="look-here" aria-hidden="true">
-                <Text as="b" text={table.name} />
+                <a href={hrefOf("look", "data", catalog.database, table.schema, table.name)} tabIndex={-1}>
+                  <Text as="span" text={table.name} />
+                </a>
               </p>
               <References title="Refers to" database={catalog.database} references={to} />
             </div>
@@ -65,7 +67,7 @@ function References({ title, database, references }: {
   readonly references: readonly Reference[];
 }) {
   return (
-    <section aria-label={title}>
+    <section class="look-sides" aria-label={title}>
       <h4>{title}</h4>
       {references.length === 0 && <p class="hint">None known</p>}
       <ul>

@@ -109,7 +109,8 @@ function columnCells(column: Column) {
   return {
     Column: (
       <>
-        <Text text={column.name} /> {marks.map((mark) => <span key={mark} class="badge">{mark}</span>)}
+        <Text text={column.name} />
+        {marks.flatMap((mark) => [" ", <span key={mark} class="badge">{mark}</span>])}
       </>
     ),
     Type: (
