@@ -9,6 +9,7 @@ export function Login({ login, isOver, onIn }: {
   readonly isOver: boolean;
   readonly onIn: () => void;
 }) {
+  const from = location.hash.replace(/^#/, "") || "/";
   return (
     <div class="login">
       <Logo size={44} />
@@ -18,16 +19,13 @@ export function Login({ login, isOver, onIn }: {
           ? "Log in again; what is on the page stays."
           : "You see what your account may see, and nothing else."}
       </p>
-      {login.oauth && <OauthLogin />}
+      {login.oauth && (
+        <a class="button primary wide" href={`login?from=${encodeURIComponent(from)}`}>Log in</a>
+      )}
       {!login.oauth && login.accounts && <AccountLogin onIn={onIn} />}
       {login.tokens && <TokenLogin isOnlyWay={!login.oauth && !login.accounts} onIn={onIn} />}
     </div>
   );
-}
-
-function OauthLogin() {
-  const from = location.hash.replace(/^#/, "") || "/";
-  return <a class="button primary wide" href={`login?from=${encodeURIComponent(from)}`}>Log in</a>;
 }
 
 /** A form that sends one thing, and shows why it was refused. */

@@ -101,10 +101,9 @@ export function Ready<T>({ of, loaded: { value, error, again }, children }: {
   );
 }
 
-export function Empty({ title, children }: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-}) {
+export function Empty(
+  { title, children }: { readonly title: string; readonly children?: ComponentChildren },
+) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>

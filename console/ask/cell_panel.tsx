@@ -14,10 +14,8 @@ export interface Cell {
 const mostShown = 200_000;
 
 /** The whole of a value, beside the table. */
-export function CellPanel({ cell: { column, row, value }, onClose }: {
-  readonly cell: Cell;
-  readonly onClose: () => void;
-}) {
+export function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onClose: () => void }) {
+  const { column, row, value } = cell;
   // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
   const isJson = typeof value === "object" && value !== null;
   const text = value === null ? "NULL" : isJson ? JSON.stringify(value, null, 2) : valueText(value);

@@ -19,10 +19,9 @@ type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
  * Rows of any number in a grid that lays out what is seen alone (WAI-ARIA Authoring Practices, Grid). The keyboard moves over
  * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
  */
-export function RowsGrid({ columns, rows }: {
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
-}) {
+export function RowsGrid(
+  { columns, rows }: { readonly columns: readonly Column[]; readonly rows: readonly Row[] },
+) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();

@@ -82,11 +82,8 @@ export function createSqlEditor(
         EditorView.domEventHandlers({
           // a browser replaces coloured text by text with an inline style, which the page's policy refuses
           beforeinput({ inputType, data, isComposing }, view) {
-            if (
-              inputType !== "insertText" || data === null || isComposing || view.state.selection.main.empty
-            ) {
-              return false;
-            }
+            const isReplaced = inputType === "insertText" && !isComposing && !view.state.selection.main.empty;
+            if (data === null || !isReplaced) return false;
             view.dispatch(view.state.replaceSelection(data), {
               userEvent: "input.type",
               scrollIntoView: true,
