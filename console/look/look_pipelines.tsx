@@ -3,7 +3,7 @@ import { useLoaded } from "../load.ts";
 import { Badge, Empty, Ready, Table, Text } from "../parts.tsx";
 import { askJson } from "../server.ts";
 
-interface Reachability {
+export interface Reachability {
   readonly reachable: boolean;
   readonly error?: string;
 }

@@ -10,10 +10,6 @@ import { callTool, rpc } from "../server.ts";
 import { LookReferences } from "./look_references.tsx";
 import { referencesFrom, selectFirst } from "./look_tables.ts";
 
-interface ResourceContents {
-  readonly contents: readonly { readonly text: string }[];
-}
-
 /** A table as `get_schema_info` tells of it, and what it refers to as its resource does: there, keys of several columns are whole. */
 async function readTable(names: readonly string[], signal: AbortSignal) {
   const [database, schema_name, table_name] = names;
@@ -22,7 +18,7 @@ async function readTable(names: readonly string[], signal: AbortSignal) {
   const [{ tables: [table], models = [] }, resource] = await Promise.all([
     callTool<SchemaInfo>("get_schema_info", args, signal),
     // a partition has none; its columns tell what they refer to
-    rpc<ResourceContents>("resources/read", { uri }, signal).catch(() => null),
+    rpc<{ contents: { text: string }[] }>("resources/read", { uri }, signal).catch(() => null),
   ]);
   const keys = JSON.parse(resource?.contents[0]?.text ?? "{}").table?.foreign_keys ?? [];
   return { table, models, to: referencesFrom(keys) };

@@ -1,11 +1,7 @@
+import type { Reachability } from "../look/look_pipelines.tsx";
 import { Badge, Ready, Shown, Table } from "../parts.tsx";
 import { askJson } from "../server.ts";
 import { useWatched } from "./watch_page.tsx";
-
-interface Reachable {
-  readonly reachable: boolean;
-  readonly error?: string;
-}
 
 /** What `GET server` answers administrators. */
 interface State {
@@ -14,9 +10,9 @@ interface State {
   readonly databases: readonly { readonly name: string; readonly reachable?: boolean }[];
   readonly pipelines: readonly {
     readonly name: string;
-    readonly embedding: Reachable;
-    readonly completion: Reachable;
-    readonly database: Reachable;
+    readonly embedding: Reachability;
+    readonly completion: Reachability;
+    readonly database: Reachability;
   }[];
   readonly pools: readonly (
     & { readonly database: string }
