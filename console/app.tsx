@@ -1,10 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { AskPage } from "./ask/ask_page.tsx";
 import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
-import { Failure, Icon, type IconName, Loading, Logo } from "./parts.tsx";
+import { Failure, Icon, Loading, Logo, showModal } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
 import { ask, type Caller, readSession, type Session, useApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
@@ -16,96 +16,74 @@ export interface PageProps {
   readonly rest: Route;
 }
 
-interface PageEntry {
-  readonly id: IconName;
-  readonly title: string;
-  readonly show: (props: PageProps) => preact.JSX.Element;
-  /** Whether a server without the tool server has it. */
-  readonly isOfDocuments: boolean;
-}
-
-const pages: readonly PageEntry[] = [
-  { id: "ask", title: "Ask", show: AskPage, isOfDocuments: true },
-  { id: "look", title: "Look", show: LookPage, isOfDocuments: true },
-  { id: "use", title: "Use", show: UsePage, isOfDocuments: false },
-  { id: "connect", title: "Connect", show: ConnectPage, isOfDocuments: true },
-  { id: "watch", title: "Watch", show: WatchPage, isOfDocuments: true },
-];
+const pages = [
+  { id: "ask", title: "Ask", Shown: AskPage },
+  { id: "look", title: "Look", Shown: LookPage },
+  { id: "use", title: "Use", Shown: UsePage },
+  { id: "connect", title: "Connect", Shown: ConnectPage },
+  { id: "watch", title: "Watch", Shown: WatchPage },
+] as const;
 
 /** How long until the page looks whether a server that went away is back. */
 const lookAgainMs = 2_000;
 
 export function App() {
-  const { state, again } = useLoaded(readSession, []);
-  const [known, setKnown] = useState<Session>();
+  const { value: known, error, again } = useLoaded(readSession);
   const [isOver, setOver] = useState(false);
   const [isAway, setAway] = useState(false);
-  useEffect(
-    () => watchServer({ over: () => setOver(true), away: setAway }),
-    [],
-  );
-  useEffect(() => {
-    if (state.kind === "loaded") setKnown(state.value);
-  }, [state]);
+  useEffect(() => watchServer({ over: () => setOver(true), away: setAway }), []);
   useEffect(() => {
     if (!isAway) return;
-    const timer = setInterval(
-      () => ask("session").catch(() => {}),
-      lookAgainMs,
-    );
-    return () => clearInterval(timer);
+    const timer = setInterval(() => ask("session").catch(() => {}), lookAgainMs);
+    return () => {
+      clearInterval(timer);
+      // the first answer never came
+      if (known === undefined) again();
+    };
   }, [isAway]);
-  const enter = useCallback(() => {
+  function enter() {
     setOver(false);
     again();
-  }, [again]);
-  useEffect(() => {
-    // the first answer never came
-    if (!isAway && known === undefined) again();
-  }, [isAway]);
-
-  if (known === undefined) {
-    return (
-      <main class="alone">
-        {state.kind === "failed"
-          ? <Failure error={state.error} again={again} />
-          : <Loading of="the console" />}
-      </main>
-    );
   }
-  const { caller } = known;
-  if (caller === undefined) {
+  if (known?.caller === undefined) {
     return (
       <main class="alone">
-        <Login login={known.login} isOver={false} onIn={enter} />
+        {known && <Login login={known.login} isOver={false} onIn={enter} />}
+        {!known && (error ? <Failure error={error} again={again} /> : <Loading of="the console" />)}
       </main>
     );
   }
   return (
     <>
-      {isAway && (
-        <p class="banner" role="alert">
-          The server cannot be reached. This page waits for it.
-        </p>
+      {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
+      <Frame session={{ ...known, caller: known.caller }} onLeave={again} />
+      {isOver && (
+        <dialog
+          ref={showModal}
+          aria-label="Your session is over"
+          onCancel={(event) => event.preventDefault()}
+        >
+          <Login login={known.login} isOver onIn={enter} />
+        </dialog>
       )}
-      <Frame session={{ ...known, caller }} onLeave={again} />
-      {isOver && <SessionOver login={known.login} onIn={enter} />}
     </>
   );
 }
 
-function Frame(
-  { session, onLeave }: {
-    readonly session: PageProps["session"];
-    readonly onLeave: () => void;
-  },
-) {
-  const route = useRoute();
-  const offered = pages.filter(({ isOfDocuments }) => session.parts.tools || isOfDocuments);
-  const [name = "ask", ...rest] = route;
-  const current = offered.find(({ id }) => id === name) ?? offered[0];
-  if (current === undefined) return null;
-  const Shown = current.show;
+function Frame({ session, onLeave }: {
+  readonly session: PageProps["session"];
+  readonly onLeave: () => void;
+}) {
+  const [name, ...rest] = useRoute();
+  const { parts, caller, server } = session;
+  // the forms are of MCP
+  const offered = pages.filter(({ id }) => parts.tools || id !== "use");
+  const { id: current, Shown } = offered.find(({ id }) => id === name) ?? pages[0];
+  async function leave() {
+    useApiToken(undefined);
+    if (caller.hasSession) await ask("session", { method: "DELETE" }).catch(() => {});
+    onLeave();
+  }
   return (
     <div class="frame">
       <a
@@ -124,98 +102,42 @@ function Frame(
         </a>
         <nav aria-label="Pages">
           {offered.map(({ id, title }) => (
-            <a
-              key={id}
-              href={hrefOf(id)}
-              aria-current={id === current.id ? "page" : undefined}
-            >
+            <a key={id} href={hrefOf(id)} aria-current={id === current ? "page" : undefined}>
               <Icon name={id} /> {title}
             </a>
           ))}
         </nav>
-        <Who session={session} onLeave={onLeave} />
+        <div class="who">
+          <p class="who-name" title={caller.name}>{caller.kind === "local" ? "Everyone" : caller.name}</p>
+          <p class="faint">{server.name} {server.version}</p>
+          <div class="row">
+            <Theme />
+            {caller.kind !== "local" && (
+              <button type="button" class="quiet" onClick={leave} aria-label="Log out">
+                <Icon name="leave" />
+              </button>
+            )}
+          </div>
+        </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <Shown key={current.id} session={session} rest={rest} />
+        <Shown key={current} session={session} rest={rest} />
       </main>
     </div>
   );
 }
 
-function Who({ session: { caller, server }, onLeave }: {
-  readonly session: PageProps["session"];
-  readonly onLeave: () => void;
-}) {
-  async function leave() {
-    useApiToken(undefined);
-    if (caller.hasSession) {
-      await ask("session", { method: "DELETE" }).catch(() => {});
-    }
-    onLeave();
-  }
-  return (
-    <div class="who">
-      <p class="who-name" title={caller.name}>
-        {caller.kind === "local" ? "Everyone" : caller.name}
-      </p>
-      <p class="faint">{server.name} {server.version}</p>
-      <div class="row">
-        <Theme />
-        {caller.kind !== "local" && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={leave}
-            aria-label="Log out"
-          >
-            <Icon name="leave" />
-          </button>
-        )}
-      </div>
-    </div>
-  );
-}
-
-const themes = { system: "light dark", light: "light", dark: "dark" } as const;
-
 /** Light, dark, or as the system has it; the browser remembers. */
 function Theme() {
-  const [theme, setTheme] = useState<keyof typeof themes>(() =>
-    localStorage.getItem("postern-theme") as keyof typeof themes ?? "system"
-  );
-  useEffect(() => {
-    document.documentElement.style.colorScheme = themes[theme] ?? themes.system;
+  const [theme, setTheme] = useState(() => localStorage.getItem("postern-theme") ?? "system");
+  useLayoutEffect(() => {
+    document.documentElement.style.colorScheme = theme === "system" ? "light dark" : theme;
     localStorage.setItem("postern-theme", theme);
   }, [theme]);
-  const next = { system: "light", light: "dark", dark: "system" } as const;
+  const next = { system: "light", light: "dark" }[theme] ?? "system";
   return (
-    <button
-      type="button"
-      class="quiet"
-      onClick={() => setTheme(next[theme] ?? "system")}
-      aria-label={`Colours: ${theme}`}
-    >
+    <button type="button" class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
       <Icon name="sun" />
     </button>
-  );
-}
-
-/** Over the page, which stays as it is. */
-function SessionOver(
-  { login, onIn }: {
-    readonly login: Session["login"];
-    readonly onIn: () => void;
-  },
-) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog
-      ref={dialog}
-      aria-label="Your session is over"
-      onCancel={(event) => event.preventDefault()}
-    >
-      <Login login={login} isOver onIn={onIn} />
-    </dialog>
   );
 }

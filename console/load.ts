@@ -1,52 +1,63 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-export type Loaded<T> =
-  | { readonly kind: "loading" }
-  | { readonly kind: "failed"; readonly error: Error }
-  | { readonly kind: "loaded"; readonly value: T };
+interface LoadState<T> {
+  readonly value: T | undefined;
+  /** Why the latest reading failed. */
+  readonly error: Error | undefined;
+  readonly isLoading: boolean;
+}
+
+export interface Loaded<T> extends LoadState<T> {
+  readonly again: () => void;
+}
 
 /**
- * What `read` resolves to, read again whenever one of `inputs` changes or `again` is called. What is not wanted any more is
- * aborted.
+ * What `read` resolves to, read anew whenever one of `inputs` changes. `again` reads it once more: meanwhile what is known
+ * stays. What is not wanted any more is aborted.
  */
 export function useLoaded<T>(
   read: (signal: AbortSignal) => Promise<T>,
-  inputs: readonly unknown[],
-): { readonly state: Loaded<T>; readonly again: () => void } {
-  const [state, setState] = useState<Loaded<T>>({ kind: "loading" });
-  const [count, setCount] = useState(0);
+  inputs: readonly unknown[] = [],
+): Loaded<T> {
+  const nothing: LoadState<T> = { value: undefined, error: undefined, isLoading: true };
+  const [state, setState] = useState(nothing);
+  const current = useRef<AbortController>(undefined);
+  function again(): void {
+    current.current?.abort();
+    const { signal } = current.current = new AbortController();
+    setState((before) => before.value === undefined ? nothing : { ...before, isLoading: true });
+    const end = (error?: Error, value?: T) =>
+      signal.aborted ||
+      setState((before) => ({ value: error ? before.value : value, error, isLoading: false }));
+    read(signal).then((value) => end(undefined, value), end);
+  }
   useEffect(() => {
-    const aborter = new AbortController();
-    setState({ kind: "loading" });
-    read(aborter.signal).then(
-      (value) => aborter.signal.aborted || setState({ kind: "loaded", value }),
-      (error) => aborter.signal.aborted || setState({ kind: "failed", error }),
-    );
-    return () => aborter.abort();
-  }, [...inputs, count]);
-  return {
-    state,
-    again: useCallback(() => setCount((before) => before + 1), []),
-  };
+    setState(nothing);
+    again();
+    return () => current.current?.abort();
+  }, [...inputs]);
+  return { ...state, again };
 }
 
 /** One run at a time of what a person starts: it tells whether it runs, and can be stopped. */
 export function useRun() {
   const [isRunning, setRunning] = useState(false);
-  const current = useRef<AbortController | undefined>(undefined);
-  useEffect(() => () => current.current?.abort(), []);
+  const current = useRef<AbortController>(undefined);
+  const stop = () => current.current?.abort();
+  useEffect(() => stop, []);
   return {
     isRunning,
-    stop: () => current.current?.abort(),
-    async run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-      current.current?.abort();
+    stop,
+    /** `failed` gets the error; none where the run was stopped. */
+    async run(
+      work: (signal: AbortSignal) => Promise<void>,
+      failed: (error?: Error) => void,
+    ): Promise<void> {
+      stop();
       const aborter = current.current = new AbortController();
       setRunning(true);
-      try {
-        await work(aborter.signal);
-      } finally {
-        if (current.current === aborter) setRunning(false);
-      }
+      await work(aborter.signal).catch((error) => failed(aborter.signal.aborted ? undefined : error));
+      if (current.current === aborter) setRunning(false);
     },
   };
 }

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from "preact";
+import { cloneElement, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
-import type { useLoaded } from "./load.ts";
+import type { Loaded } from "./load.ts";
 import { Refused } from "./server.ts";
 
 const paths = {
@@ -30,13 +30,7 @@ export function Icon({ name }: { readonly name: IconName }) {
 
 export function Logo({ size }: { readonly size: number }) {
   return (
-    <svg
-      class="logo"
-      viewBox="0 0 24 24"
-      width={size}
-      height={size}
-      aria-hidden="true"
-    >
+    <svg class="logo" viewBox="0 0 24 24" width={size} height={size} aria-hidden="true">
       <rect width="24" height="24" rx="6" />
       <path d="M7 19v-7a5 5 0 0 1 10 0v7h-3v-7a2 2 0 0 0-4 0v7z" />
     </svg>
@@ -70,32 +64,45 @@ export function Page({ title, intro, actions, children }: {
 }
 
 export function Loading({ of }: { readonly of: string }) {
+  return <Busy>Loading {of} …</Busy>;
+}
+
+export function Busy({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> Loading {of} …
+      <span class="spinner" aria-hidden="true" /> <span>{children}</span>
     </p>
   );
 }
 
 /** What went wrong, in the server's sentences, and what can be done. */
-export function Failure(
-  { error, again }: { readonly error: Error; readonly again?: () => void },
-) {
-  const wait = error instanceof Refused ? error.retryAfterSeconds : undefined;
+export function Failure({ error, again }: { readonly error: Error; readonly again?: () => void }) {
+  const wait = error instanceof Refused && error.retryAfterSeconds;
   return (
     <div class="failure" role="alert">
       <p class="sentences">{error.message}</p>
-      {wait !== undefined && <p class="faint">Try again in {wait} s.</p>}
+      {wait ? <p class="faint">Try again in {wait} s.</p> : null}
       {again && <button type="button" onClick={again}>Try again</button>}
     </div>
   );
 }
 
+/** What is loaded, or how far it has come. */
+export function Ready<T>({ of, loaded: { value, error, again }, children }: {
+  readonly of: string;
+  readonly loaded: Loaded<T>;
+  readonly children: (value: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {error && <Failure error={error} again={again} />}
+      {value === undefined ? !error && <Loading of={of} /> : children(value)}
+    </>
+  );
+}
+
 export function Empty(
-  { title, children }: {
-    readonly title: string;
-    readonly children?: ComponentChildren;
-  },
+  { title, children }: { readonly title: string; readonly children?: ComponentChildren },
 ) {
   return (
     <div class="empty">
@@ -105,64 +112,62 @@ export function Empty(
   );
 }
 
-export interface Tab {
-  readonly id: string;
-  readonly title: string;
+interface TabsProps {
+  readonly label: string;
+  /** False for what is not offered. */
+  readonly tabs: readonly (false | { id: string; title: string; show: () => ComponentChildren })[];
+  /** The first one where there is no such tab. */
+  readonly current: string | undefined;
+  readonly onChoose: (id: string) => void;
+  readonly isSingleShown?: boolean;
 }
 
-/** Tabs whose panel the caller shows below, in an element with the id `panelId` (WAI-ARIA Authoring Practices, Tabs). */
-export function Tabs({ label, tabs, current, onChoose, panelId }: {
-  readonly label: string;
-  readonly tabs: readonly Tab[];
-  readonly current: string;
-  readonly onChoose: (id: string) => void;
-  readonly panelId: string;
-}) {
-  const list = useRef<HTMLDivElement>(null);
-  function move(event: KeyboardEvent) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+/** Tabs with the panel of the current one (WAI-ARIA Authoring Practices, Tabs). A single one is its panel alone, unless it says what the page is about. */
+export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = false }: TabsProps) {
+  const panelId = useId();
+  const tabs = all.filter((tab) => tab !== false);
+  const at = Math.max(0, tabs.findIndex(({ id }) => id === current));
+  const { id: shown, title, show } = tabs[at] ?? { show: () => null };
+  if (tabs.length < 2 && !isSingleShown) return <div class="stack">{show()}</div>;
+  function move({ key, currentTarget }: KeyboardEvent) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (step === undefined) return;
-    const at = tabs.findIndex(({ id }) => id === current);
-    const next = tabs[(at + step + tabs.length) % tabs.length];
-    if (next === undefined) return;
-    onChoose(next.id);
-    list.current?.querySelector<HTMLElement>(
-      `[data-tab="${CSS.escape(next.id)}"]`,
-    )?.focus();
+    const next = (at + step + tabs.length) % tabs.length;
+    onChoose(tabs[next]?.id ?? "");
+    ((currentTarget as HTMLElement).children[next] as HTMLElement).focus();
   }
   return (
-    <div
-      class="tabs"
-      role="tablist"
-      aria-label={label}
-      ref={list}
-      onKeyDown={move}
-    >
-      {tabs.map(({ id, title }) => (
-        <button
-          key={id}
-          type="button"
-          role="tab"
-          data-tab={id}
-          aria-selected={id === current}
-          aria-controls={panelId}
-          tabIndex={id === current ? 0 : -1}
-          onClick={() => onChoose(id)}
-        >
-          {title}
-        </button>
-      ))}
-    </div>
+    <>
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+        {tabs.map(({ id, title }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            aria-selected={id === shown}
+            aria-controls={panelId}
+            tabIndex={id === shown ? 0 : -1}
+            onClick={() => onChoose(id)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div id={panelId} key={shown} class="stack" role="tabpanel" aria-label={title}>{show()}</div>
+    </>
   );
 }
 
+/** For a dialog's `ref`: it opens once it is there. */
+export function showModal(dialog: HTMLDialogElement | null): void {
+  dialog?.showModal();
+}
+
 /** A button that copies a text, and says that it did. */
-export function Copy(
-  { text, label = "Copy" }: {
-    readonly text: string | (() => string);
-    readonly label?: string;
-  },
-) {
+export function Copy({ text, label = "Copy" }: {
+  readonly text: string | (() => string);
+  readonly label?: string;
+}) {
   const [said, setSaid] = useState<string>();
   useEffect(() => {
     if (said === undefined) return;
@@ -197,34 +202,47 @@ async function copyText(text: string): Promise<boolean> {
 }
 
 /** Text as it is, in a box that scrolls and that the keyboard reaches. */
-export function Code(
-  { text, label }: { readonly text: string; readonly label: string },
-) {
+export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div class="code">
-      <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>
+      <pre tabIndex={0} role="group" aria-label={label}>{text}</pre>
       <Copy text={text} />
     </div>
   );
 }
 
-/** A control with its label and a hint; `children` gets the id that the control must have. */
+/** A control with its label and a hint. */
 export function Field({ label, hint, children }: {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  readonly children: (
-    id: string,
-    hintId: string | undefined,
-  ) => ComponentChildren;
+  readonly children: VNode;
 }) {
   const id = useId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children(id, hintId)}
+      {cloneElement(children, { id, "aria-describedby": hintId })}
       {hint && <p class="hint" id={hintId}>{hint}</p>}
     </div>
+  );
+}
+
+/** A choice of what has names alone. */
+export function Choice({ label, names, value, onChoose }: {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly value: string;
+  readonly onChoose: (name: string) => void;
+}) {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => onChoose(currentTarget.value)}
+    >
+      {names.map((name) => <option key={name}>{name}</option>)}
+    </select>
   );
 }
 
@@ -239,47 +257,52 @@ export function Shown({ text }: { readonly text: string }) {
   );
 }
 
+/** A text of others in an element of its own. */
+export function Text({ as: Element = "code", class: name = "", text }: {
+  readonly as?: "code" | "p" | "span" | "b";
+  readonly class?: string;
+  readonly text: string;
+}) {
+  return (
+    <Element class={name}>
+      <Shown text={text} />
+    </Element>
+  );
+}
+
+/** Good or bad, in a word or a sentence. */
+export function Badge({ isGood, text }: { readonly isGood: boolean; readonly text: string }) {
+  return <span class={`badge ${isGood ? "good" : "bad"}`}>{text}</span>;
+}
+
 /** A table in a box that scrolls; a row has its cells by their column's name, its own name first. Columns with numbers stand at the right. */
 export function Table({ label, rows }: {
   readonly label: string;
   readonly rows: readonly Readonly<Record<string, ComponentChildren>>[];
 }) {
+  const names = Object.keys(rows[0] ?? {});
   const classOf = (name: string) => rows.some((row) => typeof row[name] === "number") ? "number" : "";
   return (
     <div class="table-box" role="region" aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {Object.keys(rows[0] ?? {}).map((name) => (
-              <th key={name} scope="col" class={classOf(name)}>{name}</th>
-            ))}
+            {names.map((name) => <th key={name} scope="col" class={classOf(name)}>{name}</th>)}
           </tr>
         </thead>
         <tbody>
           {rows.map((row, at) => (
             <tr key={at}>
-              {Object.entries(row).map(([name, cell], at) =>
-                at === 0 ? <th key={name} scope="row">{cell}</th> : (
-                  <td key={name} class={classOf(name)}>
-                    {typeof cell === "number" ? cell.toLocaleString() : cell}
-                  </td>
-                )
-              )}
+              {names.map((name, at) => {
+                const cell = typeof row[name] === "number" ? row[name].toLocaleString() : row[name];
+                return at === 0
+                  ? <th key={name} scope="row">{cell}</th>
+                  : <td key={name} class={classOf(name)}>{cell}</td>;
+              })}
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
-}
-
-/** What is loaded, or how far it has come. */
-export function Ready<T>({ of, loaded: { state, again }, children }: {
-  readonly of: string;
-  readonly loaded: ReturnType<typeof useLoaded<T>>;
-  readonly children: (value: T) => ComponentChildren;
-}) {
-  if (state.kind === "loading") return <Loading of={of} />;
-  if (state.kind === "loaded") return <>{children(state.value)}</>;
-  return <Failure error={state.error} again={again} />;
 }

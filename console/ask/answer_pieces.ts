@@ -10,10 +10,7 @@ export interface Piece {
 const mark = /([[【［]\s*\d{1,3}(?:\s*[,;、，–-]\s*\d{1,3})*\s*[\]】］])/u;
 
 /** An answer whose marks such as `[2]` and `[1, 3]` are numbers, and that has a doubt behind each claim that is not verified. */
-export function answerPieces(
-  answer: string,
-  citations: readonly Citation[],
-): Piece[] {
+export function answerPieces(answer: string, citations: readonly Citation[]): Piece[] {
   // citations count whole characters
   const characters = [...answer];
   const doubted = citations.filter(({ verified }) => !verified);
@@ -46,11 +43,7 @@ function numbersIn(mark: string): number[] {
 }
 
 /** The sentences that cite a source. */
-export function claimsOn(
-  number: number,
-  answer: string,
-  citations: readonly Citation[],
-): string[] {
+export function claimsOn(number: number, answer: string, citations: readonly Citation[]): string[] {
   const characters = [...answer];
   return citations.filter(({ sources }) => sources.includes(number))
     .map(({ start, end }) => characters.slice(start, end).join(""));

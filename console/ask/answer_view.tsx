@@ -14,26 +14,19 @@ export function AnswerView({ answer, done, isStreaming, children }: {
   const id = useId();
   const { sources = [], citations = [] } = done ?? {};
   const verified = citations.filter(({ verified }) => verified).length;
-  const cards = useMemo(() =>
-    sources.map((source, at) => (
-      <SourceCard
-        key={at}
-        id={`${id}-${at + 1}`}
-        source={source}
-        number={at + 1}
-        claims={answer === "" ? undefined : claimsOn(at + 1, answer, citations)}
-      />
-    )), [done]);
-  const lead = (number: string) => document.getElementById(`${id}-${number}`)?.focus();
+  const cards = useMemo(() => {
+    const claims = (number: number) => answer === "" ? undefined : claimsOn(number, answer, citations);
+    return sources.map((source, at) => (
+      <SourceCard key={at} id={`${id}-${at + 1}`} source={source} number={at + 1} claims={claims(at + 1)} />
+    ));
+  }, [done]);
   return (
     <div class={answer && cards.length > 0 ? "answer beside" : "answer"}>
       <div class="stack">
         <p class="prose" dir="auto" aria-busy={isStreaming}>
           {answerPieces(answer, citations).map(({ kind, text }, at) => {
             if (kind === "text") return <Shown key={at} text={text} />;
-            if (kind === "doubt") {
-              return <span key={at} class="badge bad">{text}</span>;
-            }
+            if (kind === "doubt") return <span key={at} class="badge bad">{text}</span>;
             if (cards[Number(text) - 1] === undefined) {
               return `[${text}${done?.sources ? ": no such source" : ""}]`;
             }
@@ -43,9 +36,9 @@ export function AnswerView({ answer, done, isStreaming, children }: {
                 type="button"
                 class="cite"
                 aria-label={`Source ${text}`}
-                onClick={() => lead(text)}
+                onClick={() => document.getElementById(`${id}-${text}`)?.focus()}
               >
-                [{text}]
+                {text}
               </button>
             );
           })}
@@ -58,9 +51,7 @@ export function AnswerView({ answer, done, isStreaming, children }: {
         )}
         {answer !== "" && done && !done.sources && (
           <p class="hint">
-            This pipeline does not show its documents (<code>
-              allow_include_sources
-            </code>{" "}
+            This pipeline does not show its documents (<code>allow_include_sources</code>{" "}
             is off), so the answer comes without sources.
           </p>
         )}

@@ -1,41 +1,31 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { readToolResult } from "../../src/tool_server/view/page/tool_result.ts";
 import type { PageProps } from "../app.tsx";
+import { type Catalog, createCatalog, readDatabases } from "../catalog.ts";
 import { useLoaded, useRun } from "../load.ts";
-import { Empty, Failure, Shown } from "../parts.tsx";
+import { Busy, Choice, Empty, Failure, Shown } from "../parts.tsx";
 import { type Caller, callTool } from "../server.ts";
 import { AskExamples } from "./ask_examples.tsx";
 import { errorPosition } from "./error_position.ts";
 import { QueryEditor } from "./query_editor.tsx";
-import { mostRows, type RowsAnswer, RowsResult, type VerifiedQuestion } from "./rows_result.tsx";
-import { createSchema, type Schema } from "./schema.ts";
+import { mostRows, type QueryReply, type RowsAnswer, RowsResult } from "./rows_result.tsx";
 
 type Outcome =
   | { readonly kind: "none" | "running" | "stopped" }
   | { readonly kind: "failed"; readonly asked: string; readonly error: Error }
   | { readonly kind: "question"; readonly text: string }
-  | {
-    readonly kind: "rows";
-    readonly answer: RowsAnswer;
-    readonly moreError?: Error;
-  };
+  | { readonly kind: "rows"; readonly answer: RowsAnswer; readonly moreError?: Error | undefined };
 
 /** What is kept of a caller while other pages are looked at. */
 interface Kept {
   readonly text: string;
   /** What was put in the box last, other than by hand. */
   readonly put: { readonly text: string };
-  /** Undefined for the current one. */
+  /** Undefined for the usual one. */
   readonly chosen: string | undefined;
   readonly outcome: Outcome;
   /** The newest first. */
-  readonly history: readonly Asked[];
-  readonly schemas: Map<string, Schema>;
-}
-
-interface Asked {
-  readonly text: string;
-  readonly chosen: string | undefined;
+  readonly history: readonly Pick<Kept, "text" | "chosen">[];
+  readonly catalogs: Map<string, Catalog>;
 }
 
 const kept = new WeakMap<Caller, Kept>();
@@ -43,33 +33,17 @@ const mostHistory = 50;
 /** The most that the tool gives at once. */
 const rowsAtOnce = 1_000;
 
-interface Databases {
-  readonly databases: readonly { readonly name: string }[];
-  readonly current: string | null;
+function keptOf(caller: Caller): Kept {
+  const nothing = { text: "", put: { text: "" }, chosen: undefined, history: [], catalogs: new Map() };
+  const state: Kept = kept.get(caller) ?? { ...nothing, outcome: { kind: "none" } };
+  // what ran when the page was left has been stopped
+  const outcome: Outcome = state.outcome.kind === "running" ? { kind: "stopped" } : state.outcome;
+  return { ...state, put: { text: state.text }, outcome };
 }
 
-const nothing: Omit<Kept, "schemas"> = {
-  text: "",
-  put: { text: "" },
-  chosen: undefined,
-  outcome: { kind: "none" },
-  history: [],
-};
-
-export function AskData({ session: { caller }, rest }: PageProps) {
-  const [state, setState] = useState<Kept>(() => {
-    const { put, text, outcome, ...known } = kept.get(caller) ??
-      { ...nothing, schemas: new Map() };
-    // what ran when the page was left has been stopped
-    const isCut = outcome.kind === "running";
-    return {
-      ...known,
-      text,
-      put: text === put.text ? put : { text },
-      outcome: isCut ? { kind: "stopped" } : outcome,
-    };
-  });
-  const { text, put, chosen, outcome, history, schemas } = state;
+export function AskData({ session: { caller }, rest: [, routeDatabase, routeText] }: PageProps) {
+  const [state, setState] = useState(() => keptOf(caller));
+  const { text, put, chosen, outcome, history, catalogs } = state;
   useEffect(() => {
     kept.set(caller, state);
   }, [state]);
@@ -77,126 +51,73 @@ export function AskData({ session: { caller }, rest }: PageProps) {
   const putText = (text: string) => change({ text, put: { text } });
   const { run, stop, isRunning } = useRun();
   const isAsking = outcome.kind === "running";
-
-  const { state: loaded, again } = useLoaded(async (signal) => {
-    const { structuredContent } = await callTool("list_databases", {}, signal);
-    return structuredContent as unknown as Databases;
-  }, []);
-  const { databases, current } = loaded.kind === "loaded" ? loaded.value : { databases: [], current: null };
-  const database = chosen ?? current ?? databases[0]?.name;
-  const schema = useMemo(() => {
+  const { value: databases, error, again } = useLoaded(readDatabases);
+  const database = chosen ?? databases?.usual;
+  const catalog = useMemo(() => {
     if (database === undefined) return undefined;
-    const schema = schemas.get(database) ?? createSchema(database);
-    schemas.set(database, schema);
-    return schema;
+    const catalog = catalogs.get(database) ?? createCatalog(database);
+    catalogs.set(database, catalog);
+    return catalog;
   }, [database]);
-  const [, routeDatabase, routeText] = rest;
   useEffect(() => {
     // it is put in the box: only a person runs it
     if (routeDatabase !== undefined) change({ chosen: routeDatabase });
     if (routeText !== undefined) putText(routeText);
   }, [routeDatabase, routeText]);
+  const isOfText = outcome.kind === "failed" && outcome.asked === text;
   const fault = useMemo(
-    () =>
-      outcome.kind === "failed" && outcome.asked === text
-        ? errorPosition(outcome.error.message, text)
-        : undefined,
-    [outcome, text],
+    () => isOfText ? errorPosition(outcome.error.message, text) : undefined,
+    [outcome, isOfText],
   );
 
-  async function query(args: object, signal: AbortSignal) {
-    return await callTool(
-      "query_database",
-      { limit: rowsAtOnce, database, ...args },
-      signal,
-    );
-  }
+  const query = (args: object, signal: AbortSignal) =>
+    callTool<QueryReply>("query_database", { limit: rowsAtOnce, database, ...args }, signal);
   function start(): void {
     if (text.trim() === "" || database === undefined || isAsking) return;
     const asked = { text, chosen: database };
-    change({
-      outcome: { kind: "running" },
-      history: [
-        asked,
-        ...history.filter((entry) => entry.text !== text || entry.chosen !== database),
-      ].slice(0, mostHistory),
-    });
+    const others = history.filter((entry) => entry.text !== text || entry.chosen !== database);
+    change({ outcome: { kind: "running" }, history: [asked, ...others].slice(0, mostHistory) });
     void run(async (signal) => {
-      try {
-        const startMs = performance.now();
-        const result = await query({ query: text.trim() }, signal);
-        const elapsedMs = performance.now() - startMs;
-        const shown = readToolResult(result);
-        const verified = result.structuredContent?.["verified_question"] as
-          | VerifiedQuestion
-          | undefined;
-        change({
-          outcome: shown.kind === "rows"
-            ? { kind: "rows", answer: { ...asked, shown, verified, elapsedMs } }
-            : {
-              kind: "question",
-              text: shown.kind === "text" ? shown.text : shown.answer,
-            },
-        });
-      } catch (error) {
-        change({
-          outcome: signal.aborted
-            ? { kind: "stopped" }
-            : { kind: "failed", asked: text, error: error as Error },
-        });
-      }
-    });
+      const startMs = performance.now();
+      const reply = await query({ query: text.trim() }, signal);
+      const answer = { text, reply, elapsedMs: performance.now() - startMs };
+      const question = reply.question && { kind: "question" as const, text: reply.question };
+      change({ outcome: question || { kind: "rows", answer } });
+    }, (error) => change({ outcome: error ? { kind: "failed", asked: text, error } : { kind: "stopped" } }));
   }
   function loadMore(answer: RowsAnswer): void {
-    const { columns, nextOffset, rows, sql, database } = answer.shown;
+    const { columns, next_offset, rows, sql, database } = answer.reply;
     void run(async (signal) => {
-      try {
-        const more = readToolResult(
-          await query({
-            // the rows' own statement, but where its arguments are in the question alone
-            query: nextOffset === undefined ? answer.text.trim() : sql,
-            offset: nextOffset ?? rows.length,
-            limit: Math.min(rowsAtOnce, mostRows - rows.length),
-            database,
-          }, signal),
-        );
-        if (more.kind !== "rows") throw new Error("There are no more rows.");
-        const shown = { ...more, sql, columns, rows: [...rows, ...more.rows] };
-        change({ outcome: { kind: "rows", answer: { ...answer, shown } } });
-      } catch (error) {
-        if (signal.aborted) return;
-        change({
-          outcome: { kind: "rows", answer, moreError: error as Error },
-        });
-      }
-    });
+      const more = await query({
+        // the rows' own statement, but where its arguments are in the question alone
+        query: next_offset === undefined ? answer.text.trim() : sql,
+        offset: next_offset ?? rows.length,
+        limit: Math.min(rowsAtOnce, mostRows - rows.length),
+        database,
+      }, signal);
+      const reply = { ...more, sql, columns, rows: [...rows, ...more.rows] };
+      change({ outcome: { kind: "rows", answer: { ...answer, reply } } });
+    }, (moreError) => change({ outcome: { kind: "rows", answer, moreError } }));
   }
 
-  if (loaded.kind === "failed") {
-    return <Failure error={loaded.error} again={again} />;
-  }
-  if (loaded.kind === "loaded" && database === undefined) {
-    return <Empty title="There is no database that you may ask." />;
-  }
-  const names = databases.map(({ name }) => name);
-  // a link may name another one: the server says what it thinks of it
-  if (chosen !== undefined && !names.includes(chosen)) names.push(chosen);
+  if (error) return <Failure error={error} again={again} />;
+  if (databases && !database) return <Empty title="There is no database that you may ask." />;
   return (
     <>
       <div class="card ask-box">
         <QueryEditor
-          {...{ text, put, schema, fault }}
+          {...{ text, put, catalog, fault }}
           onChange={(text) => change({ text })}
           onRun={start}
         />
         <div class="row">
-          <select
-            aria-label="Database"
-            value={database}
-            onChange={({ currentTarget: { value } }) => change({ chosen: value })}
-          >
-            {names.map((name) => <option key={name}>{name}</option>)}
-          </select>
+          <Choice
+            label="Database"
+            // a link may name another one: the server says what it thinks of it
+            names={[...new Set([...databases?.names ?? [], ...database === undefined ? [] : [database]])]}
+            value={database ?? ""}
+            onChoose={(chosen) => change({ chosen })}
+          />
           <select
             aria-label="Asked before"
             value=""
@@ -204,8 +125,7 @@ export function AskData({ session: { caller }, rest }: PageProps) {
             onChange={({ currentTarget }) => {
               const entry = history[Number(currentTarget.value)];
               currentTarget.value = "";
-              if (entry === undefined) return;
-              change({ ...entry, put: { text: entry.text } });
+              if (entry) change({ ...entry, put: { text: entry.text } });
             }}
           >
             <option value="">Asked before …</option>
@@ -225,8 +145,8 @@ export function AskData({ session: { caller }, rest }: PageProps) {
           </button>
         </div>
       </div>
-      {outcome.kind === "none" && schema && <AskExamples key={database} schema={schema} onChoose={putText} />}
-      {isAsking && <Running />}
+      {outcome.kind === "none" && catalog && <AskExamples catalog={catalog} onChoose={putText} />}
+      {isAsking && <Busy>Running …</Busy>}
       {outcome.kind === "stopped" && <p role="status" class="faint">Stopped. There is no answer.</p>}
       {outcome.kind === "failed" && (
         <div class="ask-failure">
@@ -252,18 +172,5 @@ export function AskData({ session: { caller }, rest }: PageProps) {
         />
       )}
     </>
-  );
-}
-
-function Running() {
-  const [seconds, setSeconds] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => setSeconds((before) => before + 1), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return (
-    <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> Running … <span aria-hidden="true">{seconds} s</span>
-    </p>
   );
 }

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { PageProps } from "../app.tsx";
 import { useLoaded, useRun } from "../load.ts";
 import { Copy, Empty, Failure, Field, Ready, Shown } from "../parts.tsx";
 import { askJson, Refused } from "../server.ts";
@@ -30,30 +29,23 @@ interface Turn extends Asked {
 const mostMessages = 100;
 
 /** Questions over documents, as a conversation. */
-export function AskDocuments(_: PageProps) {
-  const loaded = useLoaded(
-    (signal) => askJson<{ pipelines: PipelineEntry[] }>("v1/pipelines", { signal }),
-    [],
+export function AskDocuments() {
+  const loaded = useLoaded((signal) =>
+    askJson<{ pipelines: readonly PipelineEntry[] }>("v1/pipelines", { signal })
   );
   return (
     <Ready of="the pipelines" loaded={loaded}>
       {({ pipelines }) =>
         pipelines.length > 0
           ? <Conversation pipelines={pipelines} />
-          : (
-            <Empty title="There is no pipeline that you may ask.">
-              An administrator describes them in the configuration.
-            </Empty>
-          )}
+          : <Empty title="There is no pipeline that you may ask.">An administrator describes them.</Empty>}
     </Ready>
   );
 }
 
 let latestKey = 0;
 
-function Conversation(
-  { pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>,
-) {
+function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>) {
   const [name, setName] = useState(pipelines[0]?.name ?? "");
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [refusal, setRefusal] = useState<Error>();
@@ -74,22 +66,17 @@ function Conversation(
         before.map((turn) => turn.key === key ? { ...turn, ...changes, answer: turn.answer + part } : turn)
       );
     void run(async (signal) => {
-      try {
-        const done = isSearch
-          ? await search(begun, signal)
-          : await streamAnswer(begun, signal, (part) => change({}, part));
-        change({ done, state: "done" });
-      } catch (thrown) {
-        const error = thrown as Error;
-        if (signal.aborted) return change({ state: "stopped" });
-        if (!(error instanceof Refused && error.status === 400)) {
-          return change({ error, state: "failed" });
-        }
-        // what is written is at fault: it goes back to be mended
-        setTurns((before) => before.filter((turn) => turn.key !== key));
-        setRefusal(error);
-        if (box.current) box.current.value ||= question.query;
-      }
+      const done = isSearch
+        ? await search(begun, signal)
+        : await streamAnswer(begun, signal, (part) => change({}, part));
+      change({ done, state: "done" });
+    }, (error) => {
+      if (!error) return change({ state: "stopped" });
+      if (!(error instanceof Refused && error.status === 400)) return change({ error, state: "failed" });
+      // what is written is at fault: it goes back to be mended
+      setTurns((before) => before.filter((turn) => turn.key !== key));
+      setRefusal(error);
+      if (box.current) box.current.value ||= question.query;
     });
   }
 
@@ -134,39 +121,25 @@ function Conversation(
           send(false);
         }}
       >
-        <Field
-          label="Pipeline"
-          hint={pipelines.find((each) => each.name === name)?.description}
-        >
-          {(id, hintId) => (
-            <select
-              id={id}
-              aria-describedby={hintId}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
-            >
-              {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
-            </select>
-          )}
+        <Field label="Pipeline" hint={pipelines.find((each) => each.name === name)?.description}>
+          <select onChange={({ currentTarget }) => setName(currentTarget.value)}>
+            {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
+          </select>
         </Field>
         <Field
           label={earlier.length > 0 ? "Follow-up question" : "Question"}
           hint="Enter asks, Shift and Enter make a new line."
         >
-          {(id, hintId) => (
-            <textarea
-              id={id}
-              ref={box}
-              aria-describedby={hintId}
-              maxLength={32_000}
-              dir="auto"
-              onKeyDown={(event) => {
-                const isSent = event.key === "Enter" && !event.shiftKey;
-                if (!isSent || event.isComposing) return;
-                event.preventDefault();
-                send(false);
-              }}
-            />
-          )}
+          <textarea
+            ref={box}
+            maxLength={32_000}
+            dir="auto"
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+              event.preventDefault();
+              send(false);
+            }}
+          />
         </Field>
         <details>
           <summary>Filter and number of passages</summary>
@@ -174,12 +147,8 @@ function Conversation(
         </details>
         {refusal && <Failure error={refusal} />}
         <div class="row">
-          <button type="submit" class="primary" disabled={isRunning}>
-            Ask
-          </button>
-          <button type="button" disabled={isRunning} onClick={() => send(true)}>
-            Search alone
-          </button>
+          <button type="submit" class="primary" disabled={isRunning}>Ask</button>
+          <button type="button" disabled={isRunning} onClick={() => send(true)}>Search alone</button>
           {isRunning && <button type="button" onClick={halt}>Stop</button>}
           {turns.length > 0 && (
             <button
@@ -220,7 +189,9 @@ function TurnView({ turn, onRepeat }: {
       )}
       <p role="status" class={state === "running" ? "loading" : "faint"}>
         {state === "running" && <span class="spinner" aria-hidden="true" />}
-        <Shown text={askedText(turn)} /> {statusOf(turn)}
+        <span>
+          <Shown text={askedText(turn)} /> {statusOf(turn)}
+        </span>
       </p>
       {isSearch && done && <SearchesTable passages={done.sources ?? []} />}
       <AnswerView answer={answer} done={done} isStreaming={state === "running"}>
@@ -242,9 +213,7 @@ function TurnView({ turn, onRepeat }: {
       {error && <Failure error={error} again={() => onRepeat(isSearch)} />}
       {error && !isSearch && (
         <div class="row">
-          <button type="button" onClick={() => onRepeat(true)}>
-            Search alone
-          </button>
+          <button type="button" onClick={() => onRepeat(true)}>Search alone</button>
           <span class="faint">shows the passages and asks no model.</span>
         </div>
       )}

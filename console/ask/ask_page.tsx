@@ -4,34 +4,19 @@ import { goTo } from "../routes.ts";
 import { AskData } from "./ask_data.tsx";
 import { AskDocuments } from "./ask_documents.tsx";
 
-const panelId = "ask-panel";
-
 export function AskPage(props: PageProps) {
-  const { parts } = props.session;
-  const tabs = [
-    ...(parts.tools ? [{ id: "data", title: "Database" }] : []),
-    ...(parts.documents ? [{ id: "documents", title: "Documents" }] : []),
-  ];
-  const current = tabs.find(({ id }) => id === props.rest[0]) ?? tabs[0];
+  const { session: { parts }, rest: [tab] } = props;
   return (
     <Page title="Ask">
-      {tabs.length > 1 && (
-        <Tabs
-          label="What is asked"
-          tabs={tabs}
-          current={current?.id ?? ""}
-          onChoose={(id) => goTo("ask", id)}
-          panelId={panelId}
-        />
-      )}
-      <div
-        id={panelId}
-        class="stack"
-        {...(tabs.length > 1 &&
-          { role: "tabpanel", "aria-label": current?.title })}
-      >
-        {current?.id === "documents" ? <AskDocuments {...props} /> : <AskData {...props} />}
-      </div>
+      <Tabs
+        label="What is asked"
+        current={tab}
+        onChoose={(id) => goTo("ask", id)}
+        tabs={[
+          parts.tools && { id: "data", title: "Database", show: () => <AskData {...props} /> },
+          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments /> },
+        ]}
+      />
     </Page>
   );
 }

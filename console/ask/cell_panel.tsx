@@ -1,8 +1,7 @@
-import { useEffect, useRef } from "preact/hooks";
 import { valueText } from "../../src/tool_server/view/page/cell_values.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column } from "../../src/tool_server/view/page/tool_result.ts";
-import { Copy, Shown } from "../parts.tsx";
+import { Copy, showModal, Shown } from "../parts.tsx";
 
 export interface Cell {
   readonly column: Column;
@@ -15,24 +14,15 @@ export interface Cell {
 const mostShown = 200_000;
 
 /** The whole of a value, beside the table. */
-export function CellPanel(
-  { cell: { column, row, value }, onClose }: {
-    readonly cell: Cell;
-    readonly onClose: () => void;
-  },
-) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+export function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onClose: () => void }) {
+  const { column, row, value } = cell;
   // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
-  const text = value === null
-    ? "NULL"
-    : typeof value === "object"
-    ? JSON.stringify(value, null, 2)
-    : valueText(value);
+  const isJson = typeof value === "object" && value !== null;
+  const text = value === null ? "NULL" : isJson ? JSON.stringify(value, null, 2) : valueText(value);
   const shown = wholeCharacters(text, mostShown);
   return (
     <dialog
-      ref={dialog}
+      ref={showModal}
       class="cell-panel"
       aria-label={`${column.name}, row ${row}`}
       onClose={onClose}
@@ -45,20 +35,17 @@ export function CellPanel(
           <h2>
             <Shown text={column.name} />
           </h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>
             Close
           </button>
         </div>
         <p class="hint">
-          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()} characters
+          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()}
+          {text.length === 1 ? " character" : " characters"}
           {shown.length < text.length &&
             `, the first ${mostShown.toLocaleString()} are shown`}
         </p>
-        <pre
-          tabIndex={0}
-          role="region"
-          aria-label="Value"
-        ><Shown text={shown} /></pre>
+        <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
         <Copy text={value === null ? "" : text} />
       </div>
     </dialog>

@@ -1,5 +1,5 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import type { Schema, Table } from "./schema.ts";
+import type { Catalog } from "../catalog.ts";
 import { mentionedTables, nameOf, sqlName, sqlTable } from "./sql_names.ts";
 
 /** Of so many tables columns are offered: each costs a request. */
@@ -8,62 +8,37 @@ const mostTables = 12;
 /** Schemas, tables, and the columns of those tables that the statement names. */
 export async function completeSql(
   context: CompletionContext,
-  schema: Schema,
+  catalog: Catalog,
 ): Promise<CompletionResult | null> {
-  const word = context.matchBefore(/[\p{L}\p{N}_$"]*$/u);
-  const from = word?.from ?? context.pos;
+  const from = context.matchBefore(/[\p{L}\p{N}_$"]*$/u)?.from ?? context.pos;
   const text = context.state.doc.toString();
-  const [, before] = /("(?:[^"]|"")+"|[\p{L}\p{N}_$]+)\.$/u.exec(
-    text.slice(Math.max(0, from - 130), from),
-  ) ?? [];
-  if (before === undefined && from === context.pos && !context.explicit) {
-    return null;
-  }
-  const tables = await schema.tables();
+  const before = /("(?:[^"]|"")+"|[\p{L}\p{N}_$]+)\.$/u.exec(text.slice(Math.max(0, from - 130), from))?.[1];
+  if (before === undefined && from === context.pos && !context.explicit) return null;
+  const { tables } = await catalog.read();
   const byName = Map.groupBy(tables, ({ name }) => name);
-  const mentions = mentionedTables(
+  const name = before && nameOf(before);
+  const mentioned = mentionedTables(
     text,
     (name, schema) => byName.get(name)?.find((table) => table.schema === (schema ?? table.schema)),
-  );
-  const name = before === undefined ? undefined : nameOf(before);
-  const schemas = new Set(tables.map(({ schema }) => schema));
-  const options = await columnsOf(
-    mentions.filter(({ alias, table }) => name === undefined || alias === name || table.name === name).map((
-      { table },
-    ) => table),
-    schema,
+  ).filter(({ alias, table }) => name === undefined || alias === name || table.name === name);
+  const some = [...new Set(mentioned.map(({ table }) => table))].slice(0, mostTables);
+  const read = await Promise.all(some.map(({ schema, name }) => catalog.read(schema, name)));
+  const options: Completion[] = read.flatMap(({ tables: [table] }) =>
+    table?.columns?.map(({ name, data_type }) => ({
+      label: name,
+      apply: sqlName(name),
+      type: "property",
+      detail: `${data_type} · ${table.name}`,
+      boost: 2,
+    })) ?? []
   );
   for (const table of tables) {
-    if (name === undefined) options.push(tableOption(table, sqlTable(table)));
-    if (name === table.schema) {
-      options.push(tableOption(table, sqlName(table.name)));
-    }
+    if (name !== undefined && name !== table.schema) continue;
+    const apply = name === undefined ? sqlTable(table) : sqlName(table.name);
+    options.push({ label: table.name, apply, type: "type", detail: table.schema });
   }
-  for (const label of name === undefined ? schemas : []) {
+  for (const label of name === undefined ? new Set(tables.map(({ schema }) => schema)) : []) {
     options.push({ label, apply: sqlName(label), type: "namespace" });
   }
   return { from, options, validFor: /^[\p{L}\p{N}_$"]*$/u };
-}
-
-function tableOption(table: Table, apply: string): Completion {
-  return { label: table.name, apply, type: "type", detail: table.schema };
-}
-
-async function columnsOf(
-  tables: readonly Table[],
-  schema: Schema,
-): Promise<Completion[]> {
-  const some = [...new Set(tables)].slice(0, mostTables);
-  const all = await Promise.all(
-    some.map(async (table) =>
-      (await schema.columnsOf(table)).map(({ name, data_type: type }) => ({
-        label: name,
-        apply: sqlName(name),
-        type: "property",
-        detail: `${type} · ${table.name}`,
-        boost: 2,
-      }))
-    ),
-  );
-  return all.flat();
 }

@@ -1,4 +1,4 @@
-import { ask, jsonBody } from "../server.ts";
+import { ask, askJson, jsonBody } from "../server.ts";
 
 // What the RAG server answers, as `v1/openapi.json` has it.
 
@@ -30,6 +30,8 @@ export interface Done {
   readonly citations?: readonly Citation[];
   readonly tokens_used?: number;
 }
+
+type SearchReply = Done & { readonly passages: readonly Source[] };
 
 type StreamEvent =
   | { readonly type: "chunk"; readonly content: string }
@@ -68,9 +70,8 @@ function pathOf({ pipeline }: Asked): string {
 /** The passages that an answer would be made of. */
 export async function search(asked: Asked, signal: AbortSignal): Promise<Done> {
   const path = `${pathOf(asked)}/search`;
-  const reply = await (await ask(path, jsonBody(asked.question, signal)))
-    .json();
-  return { ...reply, sources: reply.passages };
+  const { passages, ...reply } = await askJson<SearchReply>(path, jsonBody(asked.question, signal));
+  return { ...reply, sources: passages };
 }
 
 /**
@@ -88,18 +89,14 @@ export async function streamAnswer(
   const { body: stream } = await ask(pathOf(asked), jsonBody(body, signal));
   for await (const event of readEvents(stream)) {
     if (event.type === "done") return event;
-    if (event.type === "error") {
-      throw new Error(`The answer failed: ${event.error}.`);
-    }
+    if (event.type === "error") throw new Error(`The answer failed: ${event.error}.`);
     onChunk(event.content);
   }
   throw new Error("The answer broke off before its end.");
 }
 
 /** Events of one line `data: ` each, as the server sends them. */
-export async function* readEvents(
-  stream: ReadableStream<Uint8Array> | null,
-): AsyncGenerator<StreamEvent> {
+export async function* readEvents(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<StreamEvent> {
   const reader = stream?.getReader();
   const decoder = new TextDecoder();
   let rest = "";

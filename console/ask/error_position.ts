@@ -9,16 +9,12 @@ export interface Span {
  * statement, such as one that a model wrote.
  */
 export function errorPosition(error: string, text: string): Span | undefined {
-  const found = /^Position: line (\d+), character (\d+)\n {2}(.*)$/m.exec(
-    error,
-  );
+  const found = /^Position: line (\d+), character (\d+)\n {2}(.*)$/m.exec(error);
   const [, line = "", character = "", excerpt = ""] = found ?? [];
   // the server leaves out the blanks around a request
   const lines = text.trim().split("\n");
   const row = lines[Number(line) - 1];
-  if (row === undefined || !row.replaceAll("\t", " ").includes(excerpt)) {
-    return undefined;
-  }
+  if (row === undefined || !row.replaceAll("\t", " ").includes(excerpt)) return undefined;
   const before = [...row].slice(0, Number(character) - 1).join("").length;
   const from = lines.slice(0, Number(line) - 1).reduce(
     (sum, { length }) => sum + length + 1,

@@ -28,10 +28,7 @@ export function narrowingOf(form: FormData): Omit<Question, "query"> {
 /** Commas part the values; one that has a comma stands in double quotes, in which two stand for one. */
 function listOf(text: string): string[] {
   const values = text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/g);
-  const all = Array.from(
-    values,
-    ([, quoted, plain = ""]) => quoted?.replaceAll('""', '"') ?? plain.trim(),
-  );
+  const all = Array.from(values, ([, quoted, plain = ""]) => quoted?.replaceAll('""', '"') ?? plain.trim());
   return all.filter((value, at) => value !== "" || at < all.length - 1);
 }
 

@@ -17,10 +17,7 @@ export function FilterFields() {
           />
         ))}
         <div class="row">
-          <button
-            type="button"
-            onClick={() => setKeys([...keys, (keys.at(-1) ?? 0) + 1])}
-          >
+          <button type="button" onClick={() => setKeys([...keys, (keys.at(-1) ?? 0) + 1])}>
             Add a condition
           </button>
           {keys.length > 1 && (
@@ -37,7 +34,7 @@ export function FilterFields() {
       </fieldset>
       <div class="row">
         <Field label="Number of passages">
-          {(id) => <input id={id} name="top_n" type="number" min={1} max={100} />}
+          <input name="top_n" type="number" min={1} max={100} />
         </Field>
         <label class="row">
           <input type="checkbox" name="by_meaning" /> By meaning alone
@@ -47,9 +44,7 @@ export function FilterFields() {
   );
 }
 
-function ConditionFields(
-  { place, onRemove }: Readonly<{ place: number; onRemove: () => void }>,
-) {
+function ConditionFields({ place, onRemove }: Readonly<{ place: number; onRemove: () => void }>) {
   const [operator, setOperator] = useState("=");
   return (
     <div class="condition" role="group" aria-label={`Condition ${place}`}>

@@ -7,26 +7,14 @@ export interface Place {
   readonly column: number;
 }
 
-interface Bounds {
-  readonly rows: number;
-  readonly columns: number;
-  /** Rows that are seen at once. */
-  readonly page: number;
-}
-
 /** Of a `KeyboardEvent`. */
-interface Key {
-  readonly key: string;
-  readonly ctrlKey: boolean;
-  readonly metaKey: boolean;
-  readonly altKey: boolean;
-}
+type Key = { readonly key: string } & Readonly<Record<"ctrlKey" | "metaKey" | "altKey", boolean>>;
 
-/** Where a key leads; undefined where it leads nowhere. */
+/** Where a key leads; undefined where it leads nowhere. `page` rows are seen at once. */
 export function move(
   { row, column }: Place,
   { key, ctrlKey, metaKey, altKey }: Key,
-  { rows, columns, page }: Bounds,
+  { rows, columns, page }: Readonly<Record<"rows" | "columns" | "page", number>>,
 ): Place | undefined {
   if (altKey) return undefined;
   const isFar = ctrlKey || metaKey;
@@ -47,12 +35,7 @@ export function move(
 }
 
 /** Where to scroll so that `from` to `to` is within what is seen. */
-export function within(
-  scroll: number,
-  size: number,
-  from: number,
-  to: number,
-): number {
+export function within(scroll: number, size: number, from: number, to: number): number {
   return Math.min(from, Math.max(scroll, to - size));
 }
 
@@ -62,10 +45,7 @@ const narrowest = 72;
 const widest = 340;
 
 /** Where the columns begin, and the last one ends, in pixels. */
-export function columnEdges(
-  columns: readonly Column[],
-  rows: readonly Row[],
-): number[] {
+export function columnEdges(columns: readonly Column[], rows: readonly Row[]): number[] {
   const some = rows.slice(0, measuredRows);
   const edges = [0];
   for (const [at, { name, type }] of columns.entries()) {
@@ -75,9 +55,7 @@ export function columnEdges(
       ...some.map((row) => row[at] === null ? 4 : valueText(row[at]).length),
     );
     const width = Math.ceil(longest * characterWidth) + 24;
-    edges.push(
-      (edges.at(-1) ?? 0) + Math.min(widest, Math.max(narrowest, width)),
-    );
+    edges.push((edges.at(-1) ?? 0) + Math.min(widest, Math.max(narrowest, width)));
   }
   return edges;
 }

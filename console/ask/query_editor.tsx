@@ -1,15 +1,15 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Catalog } from "../catalog.ts";
 import type { Span } from "./error_position.ts";
-import type { Schema } from "./schema.ts";
 import type { createSqlEditor } from "./sql_editor.ts";
 
-interface QueryEditorProps {
+export interface QueryEditorProps {
   readonly text: string;
   /** A text that takes the place of what is in the box, whenever it is another object. */
   readonly put: { readonly text: string };
   readonly onChange: (text: string) => void;
   readonly onRun: () => void;
-  readonly schema: Schema | undefined;
+  readonly catalog: Catalog | undefined;
   /** Where the statement is wrong. */
   readonly fault: Span | undefined;
 }
@@ -25,30 +25,16 @@ export function QueryEditor(props: QueryEditorProps) {
   const latest = useRef(props);
   latest.current = props;
   const [editor, setEditor] = useState<ReturnType<typeof createSqlEditor>>();
-
   useEffect(() => {
-    let isGone = false;
     let made: ReturnType<typeof createSqlEditor> | undefined;
     import("./sql_editor.ts").then(({ createSqlEditor }) => {
-      if (isGone || place.current === null) return;
-      made = createSqlEditor({
-        place: place.current,
-        text: latest.current.text,
-        labelId: `${id}-label`,
-        hintId: `${id}-hint`,
-        placeholder,
-        onChange: (text) => latest.current.onChange(text),
-        onRun: () => latest.current.onRun(),
-        schema: () => latest.current.schema,
-      });
+      if (place.current === null) return;
+      made = createSqlEditor(place.current, id, placeholder, latest);
       if (document.activeElement === area.current) made.view.focus();
       setEditor(made);
       // the plain box does for all but colours and completion
     }).catch(() => {});
-    return () => {
-      isGone = true;
-      made?.view.destroy();
-    };
+    return () => made?.view.destroy();
   }, []);
   useEffect(() => editor?.setText(props.put.text), [props.put]);
   useEffect(() => editor?.mark(props.fault), [editor, props.fault]);
@@ -56,13 +42,7 @@ export function QueryEditor(props: QueryEditorProps) {
   return (
     <div class="field query">
       <div class="row spread">
-        <label
-          id={`${id}-label`}
-          for={id}
-          onClick={() => editor?.view.focus()}
-        >
-          Question or SQL
-        </label>
+        <label id={`${id}-label`} for={id} onClick={() => editor?.view.focus()}>Question or SQL</label>
         <span class="hint" id={`${id}-hint`}>{runKeys} runs it</span>
       </div>
       <div ref={place} class="editor" hidden={editor === undefined} />
@@ -75,11 +55,9 @@ export function QueryEditor(props: QueryEditorProps) {
           placeholder={placeholder}
           spellcheck={false}
           value={props.text}
-          onInput={(event) => props.onChange(event.currentTarget.value)}
+          onInput={({ currentTarget }) => props.onChange(currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) {
-              return;
-            }
+            if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
             event.preventDefault();
             props.onRun();
           }}

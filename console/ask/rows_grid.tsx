@@ -3,7 +3,7 @@ import { columnKind, valueText } from "../../src/tool_server/view/page/cell_valu
 import { sorted } from "../../src/tool_server/view/page/rows_table.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
-import { Shown } from "../parts.tsx";
+import { Shown, Text } from "../parts.tsx";
 import { type Cell, CellPanel } from "./cell_panel.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";
 
@@ -20,39 +20,22 @@ type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
  * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
  */
 export function RowsGrid(
-  { columns, rows }: {
-    readonly columns: readonly Column[];
-    readonly rows: readonly Row[];
-  },
+  { columns, rows }: { readonly columns: readonly Column[]; readonly rows: readonly Row[] },
 ) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const [opened, setOpened] = useState<Cell>();
-  const [view, setView] = useState({
-    top: 0,
-    left: 0,
-    width: 1200,
-    height: 500,
-  });
-  const kinds = useMemo(() => columns.map(({ type }) => columnKind(type)), [
-    columns,
-  ]);
+  const [view, setView] = useState({ scrollTop: 0, scrollLeft: 0, clientWidth: 1200, clientHeight: 500 });
+  const kinds = useMemo(() => columns.map(({ type }) => columnKind(type)), [columns]);
   // settled by the first rows: more of them move nothing
   const edges = useMemo(() => columnEdges(columns, rows), [columns]);
-  const shown = useMemo(
-    () => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"),
-    [rows, sorting],
-  );
+  const shown = useMemo(() => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"), [rows, sorting]);
   function look(): void {
-    const {
-      scrollTop: top,
-      scrollLeft: left,
-      clientWidth: width,
-      clientHeight: height,
-    } = box.current ?? document.documentElement;
-    setView({ top, left, width, height });
+    if (box.current === null) return;
+    const { scrollTop, scrollLeft, clientWidth, clientHeight } = box.current;
+    setView({ scrollTop, scrollLeft, clientWidth, clientHeight });
   }
   useEffect(() => {
     look();
@@ -61,38 +44,23 @@ export function RowsGrid(
     return () => observer.disconnect();
   }, []);
 
+  const edge = (column: number) => edges[column] ?? 0;
   function go(place: Place): void {
     setActive(place);
-    const scroller = box.current;
-    if (scroller === null) return;
-    scroller.scrollLeft = within(
-      scroller.scrollLeft,
-      scroller.clientWidth,
-      edges[place.column] ?? 0,
-      edges[place.column + 1] ?? 0,
-    );
-    if (place.row === 0) return;
-    scroller.scrollTop = within(
-      scroller.scrollTop,
-      scroller.clientHeight - headingHeight,
-      (place.row - 1) * rowHeight,
-      place.row * rowHeight,
-    );
+    const { row, column } = place;
+    if (box.current === null) return;
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = box.current;
+    box.current.scrollLeft = within(scrollLeft, clientWidth, edge(column), edge(column + 1));
+    const [from, to] = [(row - 1) * rowHeight, row * rowHeight];
+    if (row > 0) box.current.scrollTop = within(scrollTop, clientHeight - headingHeight, from, to);
   }
-  function enter({ row, column }: Place): void {
-    const heading = columns[column];
-    if (heading === undefined) return;
-    if (row > 0) {
-      setOpened({ column: heading, row, value: shown[row - 1]?.[column] });
-      return;
-    }
-    setSorting((before) =>
-      before?.column !== column
-        ? { column, direction: "ascending" }
-        : before.direction === "ascending"
-        ? { column, direction: "descending" }
-        : undefined
-    );
+  function enter({ row, column: at }: Place): void {
+    const column = columns[at];
+    if (column && row > 0) return setOpened({ column, row, value: shown[row - 1]?.[at] });
+    setSorting((before) => {
+      if (before?.column !== at) return { column: at, direction: "ascending" };
+      return before.direction === "ascending" ? { column: at, direction: "descending" } : undefined;
+    });
   }
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key === "Enter" || event.key === " ") enter(active);
@@ -100,7 +68,7 @@ export function RowsGrid(
       const next = move(active, event, {
         rows: shown.length,
         columns: columns.length,
-        page: Math.max(1, Math.floor(view.height / rowHeight) - 2),
+        page: Math.max(1, Math.floor(view.clientHeight / rowHeight) - 2),
       });
       if (next === undefined) return;
       go(next);
@@ -108,34 +76,24 @@ export function RowsGrid(
     event.preventDefault();
   }
 
-  const width = `${edges[columns.length] ?? 0}px`;
-  const firstRow = Math.max(0, Math.floor((view.top - margin) / rowHeight));
-  const seenRows = shown.slice(
-    firstRow,
-    Math.ceil((view.top + view.height + margin) / rowHeight),
-  );
-  const seenColumns = columns.flatMap((column, at) =>
-    (edges[at + 1] ?? 0) > view.left - margin &&
-      (edges[at] ?? 0) < view.left + view.width + margin
-      ? [{ column, at }]
-      : []
+  const { scrollTop, scrollLeft, clientWidth, clientHeight } = view;
+  const width = `${edge(columns.length)}px`;
+  const firstRow = Math.max(0, Math.floor((scrollTop - margin) / rowHeight));
+  const seenRows = shown.slice(firstRow, Math.ceil((scrollTop + clientHeight + margin) / rowHeight));
+  const seenColumns = [...columns.keys()].filter((at) =>
+    edge(at + 1) > scrollLeft - margin && edge(at) < scrollLeft + clientWidth + margin
   );
   const cellId = ({ row, column }: Place) => `${id}-${row}-${column}`;
-  const isSeen = seenColumns.some(({ at }) => at === active.column) &&
-    (active.row === 0 ||
-      (active.row > firstRow && active.row <= firstRow + seenRows.length));
+  const isSeen = seenColumns.includes(active.column) &&
+    (active.row === 0 || (active.row > firstRow && active.row <= firstRow + seenRows.length));
   /** What all cells have in common, headings too. */
   const common = (row: number, column: number) => {
-    const left = edges[column] ?? 0;
     const isActive = row === active.row && column === active.column;
     return {
       id: cellId({ row, column }),
       "aria-colindex": column + 1,
       class: `cell ${kinds[column]}${isActive ? " active" : ""}`,
-      style: {
-        left: `${left}px`,
-        width: `${(edges[column + 1] ?? 0) - left}px`,
-      },
+      style: { left: `${edge(column)}px`, width: `${edge(column + 1) - edge(column)}px` },
       onClick: () => {
         go({ row, column });
         if (row === 0 || isActive) enter({ row, column });
@@ -157,32 +115,21 @@ export function RowsGrid(
         onScroll={look}
         onKeyDown={onKeyDown}
       >
-        <div
-          class="headings"
-          role="row"
-          aria-rowindex={1}
-          style={{ width, height: `${headingHeight}px` }}
-        >
-          {seenColumns.map(({ column: { name, type }, at }) => (
+        <div class="headings" role="row" aria-rowindex={1} style={{ width, height: `${headingHeight}px` }}>
+          {seenColumns.map((at) => (
             <div
               key={at}
               role="columnheader"
               aria-sort={sorting?.column === at ? sorting.direction : "none"}
-              title={name}
+              title={columns[at]?.name}
               {...common(0, at)}
             >
-              <span class="name">
-                <Shown text={name} />
-              </span>
-              <span class="type">{type}</span>
+              <Text as="span" class="name" text={columns[at]?.name ?? ""} />
+              <span class="type">{columns[at]?.type === "other" ? "" : columns[at]?.type}</span>
             </div>
           ))}
         </div>
-        <div
-          role="rowgroup"
-          class="body"
-          style={{ width, height: `${shown.length * rowHeight}px` }}
-        >
+        <div role="rowgroup" class="body" style={{ width, height: `${shown.length * rowHeight}px` }}>
           {seenRows.map((row, index) => {
             const at = firstRow + index;
             return (
@@ -193,7 +140,7 @@ export function RowsGrid(
                 class="line"
                 style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
               >
-                {seenColumns.map(({ at: column }) => (
+                {seenColumns.map((column) => (
                   <div key={column} role="gridcell" {...common(at + 1, column)}>
                     <CellText value={row[column]} />
                   </div>
@@ -203,12 +150,7 @@ export function RowsGrid(
           })}
         </div>
       </div>
-      {opened && (
-        <CellPanel
-          cell={opened}
-          onClose={() => setOpened(undefined)}
-        />
-      )}
+      {opened && <CellPanel cell={opened} onClose={() => setOpened(undefined)} />}
     </>
   );
 }

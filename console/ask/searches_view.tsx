@@ -14,13 +14,9 @@ export function Searches({ asked }: Readonly<{ asked: Asked }>) {
 }
 
 /** The order of passages, and where each search had them. */
-export function SearchesTable(
-  { passages }: Readonly<{ passages: readonly Source[] }>,
-) {
+export function SearchesTable({ passages }: Readonly<{ passages: readonly Source[] }>) {
   if (passages.length === 0) return <Empty title="No passage was found." />;
-  const mostWords = Math.max(
-    ...passages.map((each) => each.keyword?.score ?? 0),
-  );
+  const mostWords = Math.max(...passages.map((each) => each.keyword?.score ?? 0));
   const mostScore = Math.max(1, ...passages.map(({ score }) => score));
   const rows = passages.map((passage, at) => {
     const { vector, keyword, score, metadata, id, content } = passage;

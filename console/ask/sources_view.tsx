@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Shown } from "../parts.tsx";
+import { Shown, Text } from "../parts.tsx";
 import { citedWords, webAddress } from "./answer_pieces.ts";
 import type { Source } from "./documents_api.ts";
 
@@ -34,43 +34,25 @@ export function SourceCard({ source, number, id, claims }: {
         {page !== undefined && <span class="badge">page {textOf(page)}</span>}
         {claims?.length === 0 && <span class="badge">not cited</span>}
       </div>
-      {heading !== undefined && (
-        <p class="faint">
-          <Shown text={textOf(heading)} />
-        </p>
-      )}
+      {heading !== undefined && <Text as="p" class="faint" text={textOf(heading)} />}
       {href && (
         <p>
           <a href={href} target="_blank" rel="noreferrer">{href}</a>
         </p>
       )}
-      {url !== undefined && !href && (
-        <p>
-          <Shown text={textOf(url)} />
-        </p>
-      )}
+      {url !== undefined && !href && <Text as="p" text={textOf(url)} />}
       <p class={isLong && !isOpen ? "passage folded" : "passage"} dir="auto">
-        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => (
-          isCited
-            ? (
-              <mark key={at}>
-                <Shown text={text} />
-              </mark>
-            )
-            : <Shown key={at} text={text} />
-        ))}
+        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => {
+          const shown = <Shown key={at} text={text} />;
+          return isCited ? <mark key={at}>{shown}</mark> : shown;
+        })}
       </p>
       <p class="faint facts">
         {Object.entries(facts).filter(([, value]) => value !== undefined)
           .map(([key, value]) => <Shown key={key} text={`${key} ${textOf(value)}  `} />)}
       </p>
       {isLong && (
-        <button
-          type="button"
-          class="quiet"
-          aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
-        >
+        <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Show less" : "Show all"}
         </button>
       )}

@@ -1,4 +1,9 @@
-import { autocompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeCompletion,
+  completionKeymap,
+  type CompletionSource,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { keywordCompletionSource, PostgreSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -14,18 +19,7 @@ import {
 import { tags } from "@lezer/highlight";
 import { completeSql } from "./complete_sql.ts";
 import type { Span } from "./error_position.ts";
-import type { Schema } from "./schema.ts";
-
-interface SqlEditorOptions {
-  readonly place: HTMLElement;
-  readonly text: string;
-  readonly labelId: string;
-  readonly hintId: string;
-  readonly placeholder: string;
-  readonly onChange: (text: string) => void;
-  readonly onRun: () => void;
-  readonly schema: () => Schema | undefined;
-}
+import type { QueryEditorProps } from "./query_editor.tsx";
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--word)" },
@@ -35,18 +29,12 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: "var(--faint)", fontStyle: "italic" },
 ]);
 
-const setMark = StateEffect.define<Span | undefined>();
+const setMark = StateEffect.define<DecorationSet>();
 const markField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, { docChanged, effects }) {
-    for (const effect of effects) {
-      if (!effect.is(setMark)) continue;
-      const { from, to } = effect.value ?? { from: 0, to: 0 };
-      return from === to ? Decoration.none : Decoration.set(
-        Decoration.mark({ class: "cm-fault" }).range(from, to),
-      );
-    }
-    return docChanged ? Decoration.none : marks;
+    const set = effects.find((effect) => effect.is(setMark))?.value;
+    return set ?? (docChanged ? Decoration.none : marks);
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -54,27 +42,29 @@ const markField = StateField.define<DecorationSet>({
 /** Words that are not SQL shall not be completed as such. */
 const looksLikeSql = /^\s*(?:\(|--|\/\*|(?:select|with|table|values|explain|show)\b)/i;
 
-/** An editor for SQL and for words. Tab leaves it. */
-export function createSqlEditor(options: SqlEditorOptions) {
+/** An editor for SQL and for words. Tab leaves it. `id` begins the ids of its label and its hint. */
+export function createSqlEditor(
+  place: HTMLElement,
+  id: string,
+  shownWhenEmpty: string,
+  latest: { readonly current: QueryEditorProps },
+) {
   const tables: CompletionSource = (context) => {
-    const schema = options.schema();
-    return schema === undefined ? null : completeSql(context, schema);
+    const { catalog } = latest.current;
+    return catalog === undefined ? null : completeSql(context, catalog);
   };
-  const run = () => {
-    options.onRun();
+  const run = (view: EditorView) => {
+    closeCompletion(view);
+    latest.current.onRun();
     return true;
   };
-  const nonce = document.querySelector<HTMLElement>("script[nonce]")?.nonce;
   const view = new EditorView({
-    parent: options.place,
+    parent: place,
     state: EditorState.create({
-      doc: options.text,
+      doc: latest.current.text,
       extensions: [
-        EditorView.cspNonce.of(nonce ?? ""),
-        Prec.highest(keymap.of([
-          { key: "Mod-Enter", run },
-          { key: "Ctrl-Enter", run },
-        ])),
+        EditorView.cspNonce.of(document.querySelector<HTMLElement>("script[nonce]")?.nonce ?? ""),
+        Prec.highest(keymap.of([{ key: "Mod-Enter", run }, { key: "Ctrl-Enter", run }])),
         keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         history(),
         // a text may come by a link: nothing in it stays unseen
@@ -83,21 +73,30 @@ export function createSqlEditor(options: SqlEditorOptions) {
         syntaxHighlighting(colours),
         bracketMatching(),
         markField,
-        placeholder(options.placeholder),
+        placeholder(shownWhenEmpty),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({
-          "aria-labelledby": options.labelId,
-          "aria-describedby": options.hintId,
+          "aria-labelledby": `${id}-label`,
+          "aria-describedby": `${id}-hint`,
+        }),
+        EditorView.domEventHandlers({
+          // a browser replaces coloured text by text with an inline style, which the page's policy refuses
+          beforeinput({ inputType, data, isComposing }, view) {
+            const isReplaced = inputType === "insertText" && !isComposing && !view.state.selection.main.empty;
+            if (data === null || !isReplaced) return false;
+            view.dispatch(view.state.replaceSelection(data), {
+              userEvent: "input.type",
+              scrollIntoView: true,
+            });
+            return true;
+          },
         }),
         EditorView.updateListener.of(({ docChanged, state }) => {
-          if (docChanged) options.onChange(state.doc.toString());
+          if (docChanged) latest.current.onChange(state.doc.toString());
         }),
         autocompletion({
           icons: false,
-          override: [keywordCompletionSource(PostgreSQL, true), tables].map((
-            source,
-          ) =>
-          (context) =>
+          override: [keywordCompletionSource(PostgreSQL, true), tables].map((source) => (context) =>
             context.explicit || looksLikeSql.test(context.state.doc.toString()) ? source(context) : null
           ),
         }),
@@ -114,7 +113,10 @@ export function createSqlEditor(options: SqlEditorOptions) {
       });
     },
     mark(span: Span | undefined): void {
-      view.dispatch({ effects: setMark.of(span) });
+      const mark = Decoration.mark({ class: "cm-fault" });
+      const isSeen = span !== undefined && span.from < span.to;
+      const marks = isSeen ? Decoration.set(mark.range(span.from, span.to)) : Decoration.none;
+      view.dispatch({ effects: setMark.of(marks) });
     },
   };
 }

@@ -55,11 +55,8 @@ export function mentionedTables<T>(
   text: string,
   find: (name: string, schema: string | undefined) => T | undefined,
 ): Mention<T>[] {
-  return Array.from(
-    text.matchAll(path),
-    ([, schema, name = "", alias]): Mention<T>[] => {
-      const table = find(nameOf(name), schema && nameOf(schema));
-      return table === undefined ? [] : [{ table, alias: alias === undefined ? undefined : nameOf(alias) }];
-    },
-  ).flat();
+  return Array.from(text.matchAll(path), ([, schema, name = "", alias]): Mention<T>[] => {
+    const table = find(nameOf(name), schema && nameOf(schema));
+    return table === undefined ? [] : [{ table, alias: alias === undefined ? undefined : nameOf(alias) }];
+  }).flat();
 }

@@ -1,17 +1,16 @@
 import type { PageProps } from "../app.tsx";
 import { useLoaded } from "../load.ts";
-import { Code, Failure, Loading, Page } from "../parts.tsx";
+import { Code, Page, Ready } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
-import { ask } from "../server.ts";
+import { askJson } from "../server.ts";
 import { mcpAddress } from "../use/request_texts.ts";
 import { type Block, type Guide, type Run, withAddresses } from "./guide.ts";
 
 /** For each client the lines to paste, with this server's address. */
 export function ConnectPage({ session, rest: [chosen] }: PageProps) {
-  const { state, again } = useLoaded(readGuides, []);
-  const addresses = { mcp: mcpAddress(session), rag: ragAddress(session) };
-  const guides = state.kind === "loaded" ? state.value : [];
-  const guide = guides.find(({ id }) => id === chosen) ?? guides[0];
+  const loaded = useLoaded(readGuides);
+  const rag = session.addresses.rag ?? new URL("../v1", location.href).href;
+  const addresses = { mcp: mcpAddress(session), rag };
   const { oauth, accounts, tokens } = session.login;
   return (
     <Page title="Connect" intro="The lines to paste into each client, with this server's address.">
@@ -27,25 +26,32 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
             "Clients send an API token, which an administrator makes with -add-token; it is written TOKEN or $TOKEN here."}
         </p>
       </section>
-      {state.kind === "loading" && <Loading of="the guides" />}
-      {state.kind === "failed" && <Failure error={state.error} again={again} />}
-      {guide && session.parts.tools && (
-        <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
-          <nav aria-label="Clients" class="choices pane-list">
-            {guides.map(({ id, title }) => (
-              <a key={id} href={hrefOf("connect", id)} aria-current={id === guide.id ? "page" : undefined}>
-                {title}
-              </a>
-            ))}
-          </nav>
-          <article class="stack guide pane-detail" aria-label={guide.title}>
-            <p class="only-phone">
-              <a href={hrefOf("connect")}>All clients</a>
-            </p>
-            <h2>{guide.title}</h2>
-            <Blocks blocks={guide.blocks} addresses={addresses} />
-          </article>
-        </div>
+      {session.parts.tools && (
+        <Ready of="the guides" loaded={loaded}>
+          {(guides) => {
+            const guide = guides.find(({ id }) => id === chosen) ?? guides[0];
+            return guide && (
+              <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
+                <nav aria-label="Clients" class="choices pane-list">
+                  {guides.map(({ id, title }) => (
+                    <a
+                      key={id}
+                      href={hrefOf("connect", id)}
+                      aria-current={id === guide.id ? "page" : undefined}
+                    >
+                      {title}
+                    </a>
+                  ))}
+                </nav>
+                <article class="stack guide pane-detail" aria-label={guide.title}>
+                  <a class="only-phone" href={hrefOf("connect")}>← All clients</a>
+                  <h2>{guide.title}</h2>
+                  <Blocks blocks={guide.blocks} addresses={addresses} />
+                </article>
+              </div>
+            );
+          }}
+        </Ready>
       )}
     </Page>
   );
@@ -53,11 +59,7 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
 
 async function readGuides(signal: AbortSignal): Promise<Guide[]> {
   const link = document.querySelector<HTMLLinkElement>("#guides");
-  return await (await ask(link?.href ?? "", { signal })).json();
-}
-
-function ragAddress({ addresses }: PageProps["session"]): string {
-  return addresses.rag ?? new URL("../v1", location.href).href;
+  return await askJson(link?.href ?? "", { signal });
 }
 
 function Address({ name, address }: { readonly name: string; readonly address: string }) {
@@ -69,52 +71,42 @@ function Address({ name, address }: { readonly name: string; readonly address: s
   );
 }
 
-interface Addresses {
-  readonly mcp: string;
-  readonly rag: string;
+interface BlocksProps {
+  readonly blocks: readonly Block[];
+  readonly addresses: Parameters<typeof withAddresses>[1];
 }
 
-function Blocks({ blocks, addresses }: { readonly blocks: readonly Block[]; readonly addresses: Addresses }) {
+function Blocks({ blocks, addresses }: BlocksProps) {
+  const runs = (runs: readonly Run[]) =>
+    runs.map((run, at) =>
+      typeof run === "string"
+        ? withAddresses(run, addresses)
+        : <code key={at}>{withAddresses(run.code, addresses)}</code>
+    );
   return (
     <>
       {blocks.map((block, at) => {
         switch (block.kind) {
           case "heading":
-            return (
-              <h3 key={at}>
-                <Runs runs={block.runs} addresses={addresses} />
-              </h3>
-            );
+            return <h3 key={at}>{runs(block.runs)}</h3>;
           case "text":
-            return (
-              <p key={at}>
-                <Runs runs={block.runs} addresses={addresses} />
-              </p>
-            );
+            return <p key={at}>{runs(block.runs)}</p>;
           case "code":
             return <Code key={at} label="To paste" text={withAddresses(block.text, addresses)} />;
           case "list": {
-            const items = block.items.map((item, at) => (
-              <li key={at}>
-                <Blocks blocks={item} addresses={addresses} />
-              </li>
-            ));
-            return block.isOrdered ? <ol key={at}>{items}</ol> : <ul key={at}>{items}</ul>;
+            const List = block.isOrdered ? "ol" : "ul";
+            return (
+              <List key={at}>
+                {block.items.map((item, at) => (
+                  <li key={at}>
+                    <Blocks blocks={item} addresses={addresses} />
+                  </li>
+                ))}
+              </List>
+            );
           }
         }
       })}
-    </>
-  );
-}
-
-function Runs({ runs, addresses }: { readonly runs: readonly Run[]; readonly addresses: Addresses }) {
-  return (
-    <>
-      {runs.map((run, at) =>
-        typeof run === "string"
-          ? withAddresses(run, addresses)
-          : <code key={at}>{withAddresses(run.code, addresses)}</code>
-      )}
     </>
   );
 }

@@ -5,30 +5,19 @@ import { LookDatabases } from "./look_databases.tsx";
 import { LookPipelines } from "./look_pipelines.tsx";
 
 /** What the databases and the documents hold. */
-export function LookPage(props: PageProps) {
-  const { session: { parts }, rest } = props;
-  const tabs = [
-    ...(parts.tools ? [{ id: "data", title: "Databases" }] : []),
-    ...(parts.documents ? [{ id: "pipelines", title: "Pipelines" }] : []),
-  ];
-  const current = (tabs.find(({ id }) => id === rest[0]) ?? tabs[0])?.id ?? "";
+export function LookPage({ session: { parts }, rest }: PageProps) {
   return (
     <Page title="Look">
       <Tabs
         label="What to look at"
-        tabs={tabs}
-        current={current}
+        isSingleShown
+        current={rest[0]}
         onChoose={(id) => goTo("look", id)}
-        panelId="look-panel"
+        tabs={[
+          parts.tools && { id: "data", title: "Databases", show: () => <LookDatabases rest={rest} /> },
+          parts.documents && { id: "pipelines", title: "Pipelines", show: () => <LookPipelines /> },
+        ]}
       />
-      <div
-        id="look-panel"
-        role="tabpanel"
-        aria-label={tabs.find(({ id }) => id === current)?.title}
-      >
-        {current === "data" && <LookDatabases {...props} />}
-        {current === "pipelines" && <LookPipelines {...props} />}
-      </div>
     </Page>
   );
 }

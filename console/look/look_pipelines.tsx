@@ -1,19 +1,15 @@
-import type { PageProps } from "../app.tsx";
-import { type Loaded, useLoaded } from "../load.ts";
-import { Empty, Ready, Shown, Table } from "../parts.tsx";
+import { useState } from "preact/hooks";
+import { useLoaded } from "../load.ts";
+import { Badge, Empty, Ready, Table, Text } from "../parts.tsx";
 import { askJson } from "../server.ts";
 
-interface Reachability {
+export interface Reachability {
   readonly reachable: boolean;
   readonly error?: string;
 }
 
-interface Usage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-}
-
-type Part = "database" | "embedding" | "completion" | "rerank";
+const parts = { database: "Database", embedding: "Embedding", completion: "Answers", rerank: "Reranking" };
+type Part = keyof typeof parts;
 
 /** What the lists of pipelines, of their health and of their tokens tell of each. */
 interface Named {
@@ -32,70 +28,47 @@ interface Named {
 }
 
 interface Health extends Named, Partial<Record<Part, Reachability>> {
-  readonly embedding_queue?: {
-    readonly waiting: number;
-    readonly oldest_seconds: number;
-    readonly set_aside: number;
-  };
+  readonly embedding_queue?: Readonly<Record<"waiting" | "oldest_seconds" | "set_aside", number>>;
 }
 
-type Stats = Named & Partial<Record<Part, Usage>>;
-
-function useList<T extends Named>(path: string) {
-  return useLoaded(
-    async (signal) => (await askJson<{ pipelines?: T[] }>(path, { signal })).pipelines ?? [],
-    [path],
-  );
-}
+type Stats = Named & Partial<Record<Part, Readonly<Record<"prompt_tokens" | "completion_tokens", number>>>>;
 
 /** The pipelines that the caller may ask, with what is known of each. */
-export function LookPipelines(_: PageProps) {
+export function LookPipelines() {
+  const [count, setCount] = useState(0);
+  const useList = <T extends Named>(path: string) =>
+    useLoaded(async (signal) => {
+      const { pipelines = [] } = await askJson<{ pipelines?: readonly T[] }>(path, { signal });
+      return new Map(pipelines.map((pipeline) => [pipeline.name, pipeline]));
+    }, [count]);
   const list = useList<Named>("v1/pipelines");
   const health = useList<Health>("v1/health");
   const stats = useList<Stats>("v1/stats");
   return (
-    <div class="stack">
+    <>
       <div class="row">
-        <button
-          type="button"
-          onClick={() => [list, health, stats].forEach(({ again }) => again())}
-        >
-          Look again
-        </button>
+        <button type="button" onClick={() => setCount(count + 1)}>Look again</button>
       </div>
-      <Ready of="the health, for up to 5 seconds" loaded={health}>
-        {noMore}
-      </Ready>
-      <Ready of="the counts of tokens" loaded={stats}>{noMore}</Ready>
+      <Ready of="the health, for up to 5 seconds" loaded={health}>{() => null}</Ready>
+      <Ready of="the counts of tokens" loaded={stats}>{() => null}</Ready>
       <Ready of="the pipelines" loaded={list}>
-        {(pipelines) =>
-          pipelines.length === 0
-            ? <Empty title="There is no pipeline that you may ask." />
-            : pipelines.map((pipeline) => (
+        {(pipelines) => (
+          <>
+            {pipelines.size === 0 && <Empty title="There is no pipeline that you may ask." />}
+            {[...pipelines.values()].map((pipeline) => (
               <PipelineCard
                 key={pipeline.name}
                 pipeline={pipeline}
-                health={find(pipeline.name, health.state)}
-                stats={find(pipeline.name, stats.state)}
+                health={health.value?.get(pipeline.name)}
+                stats={stats.value?.get(pipeline.name)}
               />
             ))}
+          </>
+        )}
       </Ready>
-    </div>
+    </>
   );
 }
-
-const noMore = () => null;
-
-function find<T extends Named>(name: string, list: Loaded<T[]>) {
-  return list.kind === "loaded" ? list.value.find((each) => each.name === name) : undefined;
-}
-
-const parts = Object.entries({
-  database: "Database",
-  embedding: "Embedding",
-  completion: "Answers",
-  rerank: "Reranking",
-}) as [Part, string][];
 
 function PipelineCard({ pipeline, health, stats }: {
   readonly pipeline: Named;
@@ -105,21 +78,21 @@ function PipelineCard({ pipeline, health, stats }: {
   const { name, description } = pipeline;
   const queue = health?.embedding_queue;
   const tables = pipeline.tables ?? health?.tables ?? stats?.tables;
-  const known = parts.filter(([part]) => health?.[part] ?? stats?.[part]);
+  const known = (Object.keys(parts) as Part[]).filter((part) => health?.[part] ?? stats?.[part]);
   return (
     <section class="card" aria-label={name}>
-      <h2>
-        <Shown text={name} />
-      </h2>
-      <p class="faint">
-        <Shown text={description || "No description"} />
-      </p>
+      <div>
+        <h2>
+          <Text as="span" text={name} />
+        </h2>
+        <Text as="p" class="faint" text={description || "No description"} />
+      </div>
       {known.length === 0 ? <p>The server tells no more of it.</p> : (
         <Table
           label={`Health and tokens of ${name}`}
-          rows={known.map(([part, title]) => ({
-            Part: title,
-            Health: <Reached reachability={health?.[part]} />,
+          rows={known.map((part) => ({
+            Part: parts[part],
+            Health: health?.[part] ? <Reached {...health[part]} /> : "–",
             "Tokens read": stats?.[part]?.prompt_tokens ?? "–",
             "Tokens written": stats?.[part]?.completion_tokens ?? "–",
           }))}
@@ -135,12 +108,12 @@ function PipelineCard({ pipeline, health, stats }: {
       {tables && (
         <Table
           label={`Tables of ${name}`}
-          rows={tables.map((table) => ({
-            Table: <Shown text={table.name} />,
-            Rows: table.rows ?? "–",
-            "Keyword index": indexText(table.keyword_index),
-            "Vector index": indexText(table.vector_index),
-            Ingested: timeText(table.ingested_at),
+          rows={tables.map(({ name, rows = "–", keyword_index, vector_index, ingested_at }) => ({
+            Table: <Text as="span" text={name} />,
+            Rows: rows,
+            "Keyword index": indexText(keyword_index),
+            "Vector index": indexText(vector_index),
+            Ingested: ingested_at ? new Date(ingested_at).toLocaleString() : "–",
           }))}
         />
       )}
@@ -148,25 +121,15 @@ function PipelineCard({ pipeline, health, stats }: {
   );
 }
 
-function Reached(
-  { reachability }: Readonly<{ reachability: Reachability | undefined }>,
-) {
-  if (reachability === undefined) return "–";
-  const { reachable, error } = reachability;
+function Reached({ reachable, error = "" }: Reachability) {
+  const text = reachable ? error ? "cannot answer" : "reachable" : "unreachable";
   return (
     <>
-      <span class={reachable && !error ? "badge good" : "badge bad"}>
-        {reachable ? error ? "cannot answer" : "reachable" : "unreachable"}
-      </span>{" "}
-      {error}
+      <Badge isGood={reachable && error === ""} text={text} /> {error}
     </>
   );
 }
 
 function indexText(index: string | boolean = "–"): string {
   return typeof index === "string" ? index : index ? "yes" : "none";
-}
-
-function timeText(at: string | undefined): string {
-  return at === undefined ? "–" : new Date(at).toLocaleString();
 }

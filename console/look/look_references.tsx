@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
+import type { Catalog, Table } from "../catalog.ts";
 import { useLoaded } from "../load.ts";
+import { Ready, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
-import { Answer, Part, Text } from "./look_parts.tsx";
-import { mostDrawn, ReferencesPicture } from "./look_picture.tsx";
-import { type Catalog, type Reference, referencesTo, type Table } from "./look_tables.ts";
+import { type Reference, referencesTo } from "./look_tables.ts";
 
 /** Of more tables, the columns are read when somebody asks for them. */
 const mostRead = 300;
@@ -12,11 +12,7 @@ const mostSchemas = 10;
 const mostListed = 200;
 
 /** Which tables refer to one, in as much as is quickly read. */
-async function readReferences(
-  catalog: Catalog,
-  table: Table,
-  isWanted: boolean,
-) {
+async function readReferences(catalog: Catalog, table: Table, isWanted: boolean) {
   const { tables } = await catalog.read();
   const all = [...new Set(tables.map(({ schema }) => schema))];
   const isSmall = tables.length <= mostRead && all.length <= mostSchemas;
@@ -24,78 +20,67 @@ async function readReferences(
   const count = tables.filter(({ schema }) => schemas.includes(schema)).length;
   if (count > mostRead && !isWanted) return { from: [], unread: count };
   const read = [];
-  for (const schema of schemas) {
-    read.push(...(await catalog.read(schema)).tables);
-  }
-  const from = referencesTo(read, table);
-  return { from, isPart: schemas.length < all.length };
+  for (const schema of schemas) read.push(...(await catalog.read(schema)).tables);
+  return { from: referencesTo(read, table), isPart: schemas.length < all.length };
 }
 
-/** A table's references both ways, as a picture and as lists. */
+/** A table between those that refer to it and those that it refers to. */
 export function LookReferences({ catalog, table, to }: {
   readonly catalog: Catalog;
   readonly table: Table;
   readonly to: readonly Reference[];
 }) {
   const [isWanted, setWanted] = useState(false);
-  const loaded = useLoaded(
-    () => readReferences(catalog, table, isWanted),
-    [isWanted],
-  );
-  const here = { schema: table.schema, table: table.name };
-  const links = {
-    hrefOfTable: ({ schema, table }: typeof here) => hrefOf("look", "data", catalog.database, schema, table),
-  };
+  const loaded = useLoaded(() => readReferences(catalog, table, isWanted), [isWanted]);
   return (
-    <Part title="References">
-      <Answer of="references" loaded={loaded}>
+    <section class="look-part">
+      <h3>References</h3>
+      <Ready of="references" loaded={loaded}>
         {({ from, unread, isPart }) => (
           <>
-            {from.length + to.length > 0 && <ReferencesPicture {...{ here, from, to, ...links }} />}
-            {Math.max(from.length, to.length) > mostDrawn && (
-              <p class="hint">The picture shows {mostDrawn} on each side.</p>
-            )}
-            <div class="look-sides">
-              <References title="Referred to by" of={from} {...links} />
-              <References title="Refers to" of={to} {...links} />
+            <div class="look-picture">
+              <References title="Referred to by" database={catalog.database} references={from} />
+              <p class="look-here" aria-hidden="true">
+                <a href={hrefOf("look", "data", catalog.database, table.schema, table.name)} tabIndex={-1}>
+                  <Text as="span" text={table.name} />
+                </a>
+              </p>
+              <References title="Refers to" database={catalog.database} references={to} />
             </div>
             {unread && (
               <p class="row hint">
                 The schema's {unread} tables were not looked through.
-                <button type="button" onClick={() => setWanted(true)}>
-                  Look through them
-                </button>
+                <button type="button" onClick={() => setWanted(true)}>Look through them</button>
               </p>
             )}
             {isPart && <p class="hint">Other schemas were not looked through.</p>}
           </>
         )}
-      </Answer>
-    </Part>
+      </Ready>
+    </section>
   );
 }
 
-function References({ title, of: list, hrefOfTable }: {
+function References({ title, database, references }: {
   readonly title: string;
-  readonly of: readonly Reference[];
-  readonly hrefOfTable: (reference: Reference) => string;
+  readonly database: string;
+  readonly references: readonly Reference[];
 }) {
-  const shown = list.slice(0, mostListed);
   return (
-    <section aria-label={title}>
+    <section class="look-sides" aria-label={title}>
       <h4>{title}</h4>
-      {list.length === 0 && <p class="hint">None known</p>}
-      <ul class="look-lines">
-        {shown.map((reference, at) => (
-          <li key={at}>
-            <a href={hrefOfTable(reference)}>
-              <Text text={`${reference.schema}.${reference.table}`} />
+      {references.length === 0 && <p class="hint">None known</p>}
+      <ul>
+        {references.slice(0, mostListed).map(({ schema, table, keys }) => (
+          <li key={`${schema}.${table}`}>
+            <a href={hrefOf("look", "data", database, schema, table)}>
+              <Text as="span" text={`${schema}.${table}`} />
             </a>
-            {reference.keys.map((key) => <Text key={key} as="p" class="hint mono" text={key} />)}
+            {keys.map((key) => <Text key={key} as="p" class="hint mono" text={key} />)}
           </li>
         ))}
       </ul>
-      {list.length > mostListed && <p class="hint">The first {mostListed} of {list.length}</p>}
+      {references.length > mostListed && <p class="hint">The first {mostListed} of {references.length}</p>}
     </section>
   );
 }

@@ -1,26 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { createRowsTable } from "../../src/tool_server/view/page/rows_table.ts";
-import { readToolResult } from "../../src/tool_server/view/page/tool_result.ts";
+import { visibleParts } from "../../src/tool_server/view/page/shown_text.ts";
+import { RowsGrid } from "../ask/rows_grid.tsx";
+import type { QueryReply } from "../ask/rows_result.tsx";
+import type { Catalog, Column, Model, Named, SchemaInfo, Table } from "../catalog.ts";
 import { useLoaded } from "../load.ts";
-import { Empty, Shown } from "../parts.tsx";
+import { Empty, Ready, Shown, Table as Cells, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { callTool, rpc } from "../server.ts";
-import { Answer, Part, Text, visibleText } from "./look_parts.tsx";
 import { LookReferences } from "./look_references.tsx";
-import {
-  type Catalog,
-  type Column,
-  type Model,
-  type Named,
-  referencesFrom,
-  schemaInfo,
-  selectFirst,
-  type Table,
-} from "./look_tables.ts";
-
-interface ResourceContents {
-  readonly contents: readonly { readonly text: string }[];
-}
+import { referencesFrom, selectFirst } from "./look_tables.ts";
 
 /** A table as `get_schema_info` tells of it, and what it refers to as its resource does: there, keys of several columns are whole. */
 async function readTable(names: readonly string[], signal: AbortSignal) {
@@ -28,12 +16,11 @@ async function readTable(names: readonly string[], signal: AbortSignal) {
   const args = { database, schema_name, table_name, include_partitions: true };
   const uri = `pg://${names.map(encodeURIComponent).join("/")}`;
   const [{ tables: [table], models = [] }, resource] = await Promise.all([
-    schemaInfo(args, signal),
+    callTool<SchemaInfo>("get_schema_info", args, signal),
     // a partition has none; its columns tell what they refer to
-    rpc<ResourceContents>("resources/read", { uri }, signal).catch(() => null),
+    rpc<{ contents: { text: string }[] }>("resources/read", { uri }, signal).catch(() => null),
   ]);
-  const { text = "{}" } = resource?.contents[0] ?? {};
-  const keys = JSON.parse(text).table?.foreign_keys ?? [];
+  const keys = JSON.parse(resource?.contents[0]?.text ?? "{}").table?.foreign_keys ?? [];
   return { table, models, to: referencesFrom(keys) };
 }
 
@@ -44,61 +31,53 @@ export function LookTable({ catalog, schema, name }: {
   readonly name: string;
 }) {
   const { database } = catalog;
-  const loaded = useLoaded(
-    (signal) => readTable([database, schema, name], signal),
-    [],
-  );
+  const loaded = useLoaded((signal) => readTable([database, schema, name], signal));
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus();
-    document.title = `${visibleText(name)} · Look · Postern`;
+    // a title has no runs of text to isolate
+    document.title = `${visibleParts(name).map(({ text }) => text).join("")} · Look · Postern`;
     return () => {
       document.title = "Look · Postern";
     };
   }, []);
   return (
     <article class="look-table">
-      <a class="look-back" href={hrefOf("look", "data", database)}>
-        ← All tables
-      </a>
+      <a class="only-phone" href={hrefOf("look", "data", database)}>← All tables</a>
       <h2 ref={heading} tabIndex={-1}>
         <Text as="span" class="faint" text={schema} />.
         <Shown text={name} />
       </h2>
-      <Answer of="the table" loaded={loaded}>
+      <Ready of="the table" loaded={loaded}>
         {({ table, models, to }) => {
-          if (table === undefined) {
-            return <Empty title="It is gone, or you may not read it" />;
-          }
+          if (table === undefined) return <Empty title="It is gone, or you may not read it" />;
           const { columns = [], indexes = [] } = table;
           return (
             <>
               <Facts table={table} />
               <FirstRows database={database} table={table} />
-              <Columns columns={columns} />
+              <section class="look-part look-columns">
+                <h3>Columns</h3>
+                <Cells label="Columns" rows={columns.map(columnCells)} />
+              </section>
               <LookReferences {...{ catalog, table, to }} />
-              <Part title="Indexes">
+              <section class="look-part">
+                <h3>Indexes</h3>
                 {indexes.length === 0 && <p class="hint">None</p>}
                 {indexes.map((index) => <Text key={index} text={index} />)}
-              </Part>
-              {models.map((model) => (
-                <InWords
-                  key={model.name}
-                  model={model}
-                />
-              ))}
+              </section>
+              {models.map((model) => <InWords key={model.name} model={model} />)}
             </>
           );
         }}
-      </Answer>
+      </Ready>
     </article>
   );
 }
 
 function Facts({ table }: { readonly table: Table }) {
   const { type, description, estimated_rows: rows, partitions = 0 } = table;
-  const about = rows < 0 ? "unknown" : `about ${rows.toLocaleString()}`;
-  const facts = [type.toLowerCase(), `rows: ${about}`];
+  const facts = [type.toLowerCase(), `rows: ${rows < 0 ? "unknown" : `about ${rows.toLocaleString()}`}`];
   if (partitions > 0) facts.push(`partitions: ${partitions}`);
   return (
     <>
@@ -116,48 +95,30 @@ const identities = {
   "": "",
 };
 
-function marksOf({ is_pk, is_unique, is_indexed }: Column): readonly string[] {
-  const keys = [is_pk && "primary key", is_unique && "unique"];
-  const marks = is_pk || is_unique ? keys : [is_indexed && "indexed"];
-  return marks.filter((mark) => mark !== false);
-}
-
-function Columns({ columns }: { readonly columns: readonly Column[] }) {
-  return (
-    <Part title="Columns">
-      <div class="table-box" tabIndex={0} role="region" aria-label="Columns">
-        <table class="look-columns">
-          <thead>
-            <tr>
-              {["Column", "Type", "Default", "Comment"].map((head) => <th key={head} scope="col">{head}</th>)}
-            </tr>
-          </thead>
-          <tbody>
-            {columns.map((column) => (
-              <tr key={column.name}>
-                <th scope="row">
-                  <Text text={column.name} />
-                  {marksOf(column).map((mark) => <span key={mark} class="badge">{mark}</span>)}
-                </th>
-                <td>
-                  <Text text={column.data_type} />
-                  {column.nullable && <span class="faint">or null</span>}
-                  <Text as="p" class="hint" text={column.labels.join(", ")} />
-                  <Text as="p" class="hint look-end" text={column.fk_ref} />
-                </td>
-                <td>
-                  <Text text={column.default || identities[column.identity]} />
-                </td>
-                <td>
-                  <Text as="p" class="sentences" text={column.description} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </Part>
-  );
+function columnCells(column: Column) {
+  const isKey = column.is_pk || column.is_unique;
+  const marks = [
+    column.is_pk && "primary key",
+    column.is_unique && "unique",
+    !isKey && column.is_indexed && "indexed",
+  ].filter((mark) => mark !== false);
+  return {
+    Column: (
+      <>
+        <Text text={column.name} />
+        {marks.flatMap((mark) => [" ", <span key={mark} class="badge">{mark}</span>])}
+      </>
+    ),
+    Type: (
+      <>
+        <Text text={column.data_type} /> {column.nullable && <span class="faint">or null</span>}
+        <Text as="p" class="hint" text={column.labels.join(", ")} />
+        {column.fk_ref && <Text as="p" class="hint look-end" text={column.fk_ref} />}
+      </>
+    ),
+    Default: <Text text={column.default || identities[column.identity]} />,
+    Comment: <Text as="p" class="sentences" text={column.description} />,
+  };
 }
 
 interface RowsProps {
@@ -168,18 +129,11 @@ interface RowsProps {
 /** The rows are read when somebody asks for them: it may take long. */
 function FirstRows(props: RowsProps) {
   const [isShown, setShown] = useState(false);
-  const sql = selectFirst(props.table, 50);
   return (
     <>
       <div class="row">
-        <button
-          type="button"
-          aria-expanded={isShown}
-          onClick={() => setShown(!isShown)}
-        >
-          First rows
-        </button>
-        <a class="button" href={hrefOf("ask", "data", props.database, sql)}>
+        <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>First rows</button>
+        <a class="button" href={hrefOf("ask", "data", props.database, selectFirst(props.table, 50))}>
           Ask about it
         </a>
       </div>
@@ -189,30 +143,20 @@ function FirstRows(props: RowsProps) {
 }
 
 function Rows({ database, table }: RowsProps) {
-  const loaded = useLoaded(async (signal) => {
-    const query = selectFirst(table, 20);
-    return readToolResult(
-      await callTool("query_database", { database, query }, signal),
-    );
-  }, []);
+  const query = selectFirst(table, 20);
+  const loaded = useLoaded((signal) => callTool<QueryReply>("query_database", { database, query }, signal));
   return (
-    <Answer of="rows" loaded={loaded}>
-      {(shown) => {
-        if (shown.kind !== "rows") return null;
-        const { columns, rows, truncated } = shown;
-        const { element } = createRowsTable(columns, rows);
-        const put = (place: Element | null) => place?.replaceChildren(element as unknown as Node);
-        return (
-          <section aria-label="First rows" class="look-rows">
-            <div ref={put} />
-            <p class="hint" role="status">
-              {rows.length} rows,{" "}
-              {truncated || rows.length === 20 ? "in no order; there may be more" : "all that you may see"}
-            </p>
-          </section>
-        );
-      }}
-    </Answer>
+    <Ready of="rows" loaded={loaded}>
+      {({ columns, rows }) => (
+        <section aria-label="First rows" class="stack">
+          <RowsGrid columns={columns} rows={rows} />
+          <p class="hint" role="status">
+            {rows.length} rows,{" "}
+            {rows.length === 20 ? "in no order; there may be more" : "all that you may see"}
+          </p>
+        </section>
+      )}
+    </Ready>
   );
 }
 
@@ -220,17 +164,16 @@ function Rows({ database, table }: RowsProps) {
 function InWords({ model }: { readonly model: Model }) {
   const { measures = [], dimensions = [], joins = [] } = model;
   const entries: Named[] = [model, ...measures, ...dimensions];
-  for (const { to, on, description } of joins) {
-    entries.push({ name: `with ${to}`, description, sql: on });
-  }
+  for (const { to, on, description } of joins) entries.push({ name: `with ${to}`, description, sql: on });
   return (
-    <Part title="In words">
+    <section class="look-part">
+      <h3>In words</h3>
       {entries.map(({ name, synonyms = [], description, sql = "" }) => (
         <p key={name}>
           <Text as="b" text={[name, ...synonyms].join(", ")} /> <Shown text={description} />{" "}
           <Text text={sql} />
         </p>
       ))}
-    </Part>
+    </section>
   );
 }

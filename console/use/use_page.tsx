@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
 import { useLoaded, useRun } from "../load.ts";
-import { Code, Empty, Failure, Loading, Page } from "../parts.tsx";
-import { goTo, hrefOf } from "../routes.ts";
-import { listAll, type RpcReply, rpcReply, rpcRequest } from "../server.ts";
+import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
+import { hrefOf } from "../routes.ts";
+import { listAll, type RpcReply, rpcReply } from "../server.ts";
 import { asClientCall, asCurl, mcpAddress, type Request } from "./request_texts.ts";
 import { SchemaForm } from "./schema_form.tsx";
 import type { Schema } from "./schema_values.ts";
@@ -27,78 +27,78 @@ interface Described {
 const kinds = { tools: "Tools", prompts: "Prompts", resources: "Resources" } as const;
 
 /** Tools, prompts and resources as forms, with each request as others would send it. */
-export function UsePage({ session, rest }: PageProps) {
-  const { state, again } = useLoaded(readOffers, []);
+export function UsePage({ session, rest: [kind, name] }: PageProps) {
+  const loaded = useLoaded(readOffers);
   const [wanted, setWanted] = useState("");
-  const [kind, name] = rest;
-  const offers = state.kind === "loaded" ? state.value : [];
-  const chosen = offers.find((offer) => offer.kind === kind && offer.name === name);
   const isShown = ({ name, title, description = "" }: Offer) =>
     `${name} ${title} ${description}`.toLowerCase().includes(wanted.toLowerCase());
   return (
     <Page title="Use" intro="Everything that an MCP client gets from this server, as a form.">
-      {state.kind === "loading" && <Loading of="what there is" />}
-      {state.kind === "failed" && <Failure error={state.error} again={again} />}
-      {state.kind === "loaded" && (
-        <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
-          <div class="stack pane-list">
-            <input
-              type="search"
-              aria-label="Search tools, prompts and resources"
-              placeholder="Search"
-              value={wanted}
-              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-            />
-            {Object.entries(kinds).map(([of, heading]) => {
-              const shown = offers.filter((offer) => offer.kind === of && isShown(offer));
-              return shown.length > 0 && (
-                <section key={of} aria-label={heading}>
-                  <h2 class="list-head">{heading}</h2>
-                  <ul class="choices">
-                    {shown.map((offer) => (
-                      <li key={offer.name}>
-                        <a
-                          href={hrefOf("use", offer.kind, offer.name)}
-                          aria-current={offer === chosen || undefined}
-                        >
-                          <span>{offer.title}</span>
-                          <span class="mono faint">{offer.name}</span>
-                        </a>
-                      </li>
-                    ))}
-                  </ul>
-                </section>
-              );
-            })}
-            {!offers.some(isShown) && (
-              <p class="faint" role="status">Nothing has this in its name or description.</p>
-            )}
-          </div>
-          <div class="stack pane-detail">
-            {chosen === undefined
-              ? <Empty title="Choose a tool, a prompt or a resource">Its form opens here.</Empty>
-              : <OfferForm key={`${chosen.kind} ${chosen.name}`} offer={chosen} session={session} />}
-          </div>
-        </div>
-      )}
+      <Ready of="what there is" loaded={loaded}>
+        {(offers) => {
+          const chosen = offers.find((offer) => offer.kind === kind && offer.name === name);
+          return (
+            <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
+              <div class="stack pane-list">
+                <input
+                  type="search"
+                  aria-label="Search tools, prompts and resources"
+                  placeholder="Search"
+                  value={wanted}
+                  onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+                />
+                {Object.entries(kinds).map(([kind, heading]) => {
+                  const shown = offers.filter((offer) => offer.kind === kind && isShown(offer));
+                  return shown.length > 0 &&
+                    <OfferList key={kind} heading={heading} offers={shown} chosen={chosen} />;
+                })}
+                {!offers.some(isShown) && (
+                  <p class="faint" role="status">Nothing has this in its name or description.</p>
+                )}
+              </div>
+              <div class="stack pane-detail">
+                {chosen === undefined
+                  ? <Empty title="Choose a tool, a prompt or a resource">Its form opens here.</Empty>
+                  : <OfferForm key={`${chosen.kind} ${chosen.name}`} offer={chosen} session={session} />}
+              </div>
+            </div>
+          );
+        }}
+      </Ready>
     </Page>
   );
 }
 
+function OfferList({ heading, offers, chosen }: {
+  readonly heading: string;
+  readonly offers: readonly Offer[];
+  readonly chosen: Offer | undefined;
+}) {
+  return (
+    <section aria-label={heading}>
+      <h2 class="list-head">{heading}</h2>
+      <ul class="choices">
+        {offers.map((offer) => (
+          <li key={offer.name}>
+            <a href={hrefOf("use", offer.kind, offer.name)} aria-current={offer === chosen || undefined}>
+              <span>{offer.title}</span>
+              <span class="mono faint">{offer.name}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 async function readOffers(signal: AbortSignal): Promise<Offer[]> {
+  type Argument = Described & { readonly required?: boolean };
+  const list = <T,>(method: string, key: string) => listAll<Described & T>(method, key, signal);
   const [tools, prompts, resources, templates] = await Promise.all([
-    listAll<Described & { readonly inputSchema: Schema }>("tools/list", "tools", signal),
-    listAll<Described & { readonly arguments?: readonly (Described & { readonly required?: boolean })[] }>(
-      "prompts/list",
-      "prompts",
-      signal,
-    ),
-    listAll<Described & { readonly uri: string }>("resources/list", "resources", signal),
-    listAll<Described & { readonly uriTemplate: string }>(
-      "resources/templates/list",
-      "resourceTemplates",
-      signal,
-    ),
+    list<{ readonly inputSchema: Schema }>("tools/list", "tools"),
+    list<{ readonly arguments?: readonly Argument[] }>("prompts/list", "prompts"),
+    list<{ readonly uri: string }>("resources/list", "resources"),
+    list<{ readonly uriTemplate: string }>("resources/templates/list", "resourceTemplates"),
   ]);
   return [
     ...tools.map(({ name, title = name, description, inputSchema }): Offer => ({
@@ -116,44 +116,28 @@ async function readOffers(signal: AbortSignal): Promise<Offer[]> {
       description,
       schema: {
         properties: Object.fromEntries(
-          given.map((
-            { name, description },
-          ) => [name, { type: "string", ...(description && { description }) }]),
+          given.map(({ name, description = "" }) => [name, { type: "string", description }]),
         ),
         required: given.filter(({ required }) => required).map(({ name }) => name),
       },
       requestOf: (args) => ({ method: "prompts/get", params: { name, arguments: args } }),
     })),
-    ...resources.map(({ name, title = name, description, uri }): Offer => ({
-      kind: "resources",
-      name: uri,
-      title,
-      description,
-      schema: {},
-      requestOf: () => ({ method: "resources/read", params: { uri } }),
-    })),
-    ...templates.map(({ name, title = name, description, uriTemplate }): Offer => {
-      const variables = Array.from(uriTemplate.matchAll(/\{(\w+)\}/g), ([, variable = ""]) => variable);
-      return {
-        kind: "resources",
-        name: uriTemplate,
-        title,
-        description,
-        schema: {
-          properties: Object.fromEntries(variables.map((variable) => [variable, { type: "string" }])),
-          required: variables,
-        },
-        requestOf: (args) => ({
-          method: "resources/read",
-          params: {
-            uri: uriTemplate.replace(
-              /\{(\w+)\}/g,
-              (_, variable) => encodeURIComponent(String(args[variable] ?? "")),
-            ),
-          },
-        }),
-      };
-    }),
+    ...[...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))]
+      .map(({ name, title = name, description, uri }): Offer => {
+        const variable = /\{(\w+)\}/g;
+        const required = Array.from(uri.matchAll(variable), ([, name = ""]) => name);
+        const properties = Object.fromEntries(required.map((name) => [name, { type: "string" }]));
+        const uriOf = (args: Readonly<Record<string, unknown>>) =>
+          uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
+        return {
+          kind: "resources",
+          name: uri,
+          title,
+          description,
+          schema: { properties, required },
+          requestOf: (args) => ({ method: "resources/read", params: { uri: uriOf(args) } }),
+        };
+      }),
   ];
 }
 
@@ -167,19 +151,14 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
   const submit = (event: Event) => {
     event.preventDefault();
     setError(undefined);
-    void run(async (signal) => {
-      try {
-        setReply(await rpcReply(rpcRequest(request.method, request.params), signal));
-      } catch (error) {
-        if (!signal.aborted) setError(error as Error);
-      }
-    });
+    void run(
+      async (signal) => setReply(await rpcReply(request.method, request.params, signal)),
+      setError,
+    );
   };
   return (
     <>
-      <p class="only-phone">
-        <button type="button" onClick={() => goTo("use")}>Back to the list</button>
-      </p>
+      <a class="only-phone" href={hrefOf("use")}>← The whole list</a>
       <div>
         <h2>{offer.title}</h2>
         <p class="mono faint">{offer.name}</p>
@@ -218,13 +197,15 @@ function unwrapped(text: string): string {
 }
 
 function Reply({ reply: { result, error } }: { readonly reply: RpcReply }) {
-  const isFault = error !== undefined || (result as { isError?: boolean }).isError === true;
-  const texts = (result as { content?: { text?: string }[] } | undefined)?.content
-    ?.flatMap(({ text }) => text === undefined ? [] : [text]) ?? [];
+  const { content = [], isError = error !== undefined } = (result ?? {}) as {
+    readonly content?: readonly { readonly text?: string }[];
+    readonly isError?: boolean;
+  };
+  const texts = content.flatMap(({ text }) => text ?? []);
   return (
     <section class="stack" aria-label="Reply">
-      <p class="row" role="status">
-        <span class={`badge ${isFault ? "bad" : "good"}`}>{isFault ? "Error" : "Reply"}</span>
+      <p role="status">
+        <Badge isGood={!isError} text={isError ? "Error" : "Reply"} />
       </p>
       {error && <p class="sentences failure">{error.message}</p>}
       {texts.map((text, at) => <Code key={at} label="What a model reads" text={text} />)}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
-import { useLoaded } from "../load.ts";
-import { Empty, Failure, Loading, Page, Shown, Table, Tabs } from "../parts.tsx";
+import { type Loaded, useLoaded } from "../load.ts";
+import { Badge, Empty, Page, Ready, Shown, Table, Tabs } from "../parts.tsx";
 import { goTo } from "../routes.ts";
 import { askJson } from "../server.ts";
 import { ServerState } from "./server_state.tsx";
@@ -29,15 +29,8 @@ interface Limit {
 const everyMs = 5_000;
 
 /** One's own calls and limits; for administrators those of all callers, and how the server is. */
-export function WatchPage({ session: { caller, parts }, rest: [tab = "mine"] }: PageProps) {
+export function WatchPage({ session: { caller: { isAdministrator }, parts }, rest: [tab] }: PageProps) {
   const [isLive, setLive] = useState(true);
-  const tabs = [
-    { id: "mine", title: "My calls" },
-    ...(caller.isAdministrator
-      ? [{ id: "all", title: "All callers" }, { id: "server", title: "Server" }]
-      : []),
-  ];
-  const current = tabs.some(({ id }) => id === tab) ? tab : "mine";
   const actions = (
     <label class="row">
       <input
@@ -48,51 +41,45 @@ export function WatchPage({ session: { caller, parts }, rest: [tab = "mine"] }: 
       Look again every {everyMs / 1_000} s
     </label>
   );
+  const mine = () => (
+    <>
+      {parts.documents && <Limits isLive={isLive} />}
+      <Calls isLive={isLive} ofAll={false} />
+    </>
+  );
   return (
     <Page title="Watch" intro="What was asked, how long it took, and what is left." actions={actions}>
-      {tabs.length > 1 && (
-        <Tabs
-          label="What to watch"
-          tabs={tabs}
-          current={current}
-          panelId="watched"
-          onChoose={(id) => goTo("watch", id)}
-        />
-      )}
-      <div id="watched" class="stack" role={tabs.length > 1 ? "tabpanel" : undefined} key={current}>
-        {current === "mine" && <Limits isLive={isLive} hasRoutes={parts.documents} />}
-        {current === "server"
-          ? <ServerState isLive={isLive} />
-          : <Calls isLive={isLive} ofAll={current === "all"} />}
-      </div>
+      <Tabs
+        label="What to watch"
+        current={tab}
+        onChoose={(id) => goTo("watch", id)}
+        tabs={[
+          { id: "mine", title: "My calls", show: mine },
+          isAdministrator && { id: "all", title: "All callers", show: () => <Calls isLive={isLive} ofAll /> },
+          isAdministrator && { id: "server", title: "Server", show: () => <ServerState isLive={isLive} /> },
+        ]}
+      />
     </Page>
   );
 }
 
-/** Reads now and, while it is live and the page is to be seen, every few seconds; what it read last stays meanwhile. */
-export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean) {
-  const { state, again } = useLoaded(read, []);
-  const [latest, setLatest] = useState<T>();
+/** Reads now and, while it is live and the page is to be seen, every few seconds. */
+export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
+  const loaded = useLoaded(read);
   useEffect(() => {
-    if (state.kind === "loaded") setLatest(() => state.value);
-  }, [state]);
-  useEffect(() => {
-    if (!isLive || state.kind === "loading") return;
-    const timer = setTimeout(() => document.hidden || again(), everyMs);
-    return () => clearTimeout(timer);
-  }, [isLive, state]);
-  return { latest, again, error: state.kind === "failed" ? state.error : undefined };
+    if (!isLive || loaded.isLoading) return;
+    const timer = setInterval(() => document.hidden || loaded.again(), everyMs);
+    return () => clearInterval(timer);
+  }, [isLive, loaded.isLoading]);
+  return loaded;
 }
 
-function Limits({ isLive, hasRoutes }: { readonly isLive: boolean; readonly hasRoutes: boolean }) {
-  const { latest } = useWatched(
-    (signal) =>
-      hasRoutes
-        ? askJson<{ limits: Limit[]; shared: Limit[] }>("v1/usage", { signal })
-        : Promise.resolve({ limits: [], shared: [] }),
+function Limits({ isLive }: { readonly isLive: boolean }) {
+  const { value } = useWatched(
+    (signal) => askJson<Record<"limits" | "shared", Limit[]>>("v1/usage", { signal }),
     isLive,
   );
-  const { limits = [], shared = [] } = latest ?? {};
+  const { limits = [], shared = [] } = value ?? {};
   if (limits.length + shared.length === 0) return null;
   return (
     <section class="card" aria-label="Limits">
@@ -121,33 +108,39 @@ function Limits({ isLive, hasRoutes }: { readonly isLive: boolean; readonly hasR
 }
 
 function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: boolean }) {
-  const { latest, again, error } = useWatched(
+  const loaded = useWatched(
     (signal) => askJson<{ calls: RecentCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
     isLive,
   );
-  if (latest === undefined) return error ? <Failure error={error} again={again} /> : <Loading of="calls" />;
-  if (latest.calls.length === 0) {
-    return <Empty title="No calls yet">Ask something, or connect a client: its calls show up here.</Empty>;
-  }
   return (
-    <>
-      {error && <Failure error={error} again={again} />}
-      <Table
-        label="Recent calls"
-        rows={latest.calls.map(({ at, caller, name, about = "", result, rows, elapsedMs }) => ({
-          When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
-          ...(ofAll && { Who: <Shown text={caller ?? ""} /> }),
-          What: <span class="mono">{name || "(no such tool)"}</span>,
-          Where: <Shown text={about} />,
-          Result: <span class={`badge ${result === "ok" ? "good" : "bad"}`}>{result}</span>,
-          Rows: rows,
-          Time: <span class="time">{timeText(elapsedMs)}</span>,
-        }))}
-      />
-      <p class="hint">
-        The latest calls that count, in this server's memory; never what was asked or answered.
-      </p>
-    </>
+    <Ready of="calls" loaded={loaded}>
+      {({ calls }) => {
+        if (calls.length === 0) {
+          return (
+            <Empty title="No calls yet">Ask something, or connect a client: its calls show up here.</Empty>
+          );
+        }
+        return (
+          <>
+            <Table
+              label="Recent calls"
+              rows={calls.map(({ at, caller, name, about = "", result, rows, elapsedMs }) => ({
+                When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
+                ...(ofAll && { Who: <Shown text={caller ?? ""} /> }),
+                What: <span class="mono">{name || "(no such tool)"}</span>,
+                Where: <Shown text={about} />,
+                Result: <Badge isGood={result === "ok"} text={result} />,
+                Rows: rows,
+                Time: <span class="time">{timeText(elapsedMs)}</span>,
+              }))}
+            />
+            <p class="hint">
+              The latest calls that count, in this server's memory; never what was asked or answered.
+            </p>
+          </>
+        );
+      }}
+    </Ready>
   );
 }
 

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  answerPieces,
-  citedWords,
-  claimsOn,
-  webAddress,
-} from "../../../console/ask/answer_pieces.ts";
+import { answerPieces, citedWords, claimsOn, webAddress } from "../../../console/ask/answer_pieces.ts";
 import type { Citation } from "../../../console/ask/documents_api.ts";
 
 /** Pieces as one text: numbers in angle brackets, doubts in braces. */
@@ -14,9 +9,7 @@ function read(answer: string, citations: readonly Citation[] = []): string {
     source: ["<", ">"],
     doubt: ["{", "}"],
   } as const;
-  return answerPieces(answer, citations).map(({ kind, text }) =>
-    around[kind].join(text)
-  ).join("");
+  return answerPieces(answer, citations).map(({ kind, text }) => around[kind].join(text)).join("");
 }
 
 Deno.test("marks of sources in an answer become numbers, lists and ranges too", () => {

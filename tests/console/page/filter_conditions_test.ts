@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  filterText,
-  narrowingOf,
-  operators,
-} from "../../../console/ask/filter_conditions.ts";
+import { filterText, narrowingOf, operators } from "../../../console/ask/filter_conditions.ts";
 import { operators as allOperators } from "../../../src/rag_server/filter/filter_kinds.ts";
 
 function narrowing(...fields: readonly (readonly [string, string])[]) {

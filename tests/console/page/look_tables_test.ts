@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  type Column,
-  findTables,
-  referencesFrom,
-  referencesTo,
-  selectFirst,
-  type Table,
-} from "../../../console/look/look_tables.ts";
+import type { Column, Table } from "../../../console/catalog.ts";
+import { findTables, referencesFrom, referencesTo, selectFirst } from "../../../console/look/look_tables.ts";
 
 function column(name: string, fk_ref = ""): Column {
   const flags = { nullable: true, is_pk: false, is_unique: false, is_indexed: false };
