@@ -1,4 +1,9 @@
-import { autocompletion, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeCompletion,
+  completionKeymap,
+  type CompletionSource,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { keywordCompletionSource, PostgreSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -60,7 +65,8 @@ export function createSqlEditor(options: SqlEditorOptions) {
     const schema = options.schema();
     return schema === undefined ? null : completeSql(context, schema);
   };
-  const run = () => {
+  const run = (view: EditorView) => {
+    closeCompletion(view);
     options.onRun();
     return true;
   };
@@ -88,6 +94,21 @@ export function createSqlEditor(options: SqlEditorOptions) {
         EditorView.contentAttributes.of({
           "aria-labelledby": options.labelId,
           "aria-describedby": options.hintId,
+        }),
+        EditorView.domEventHandlers({
+          // a browser replaces coloured text by text with an inline style, which the page's policy refuses
+          beforeinput({ inputType, data, isComposing }, view) {
+            if (
+              inputType !== "insertText" || data === null || isComposing || view.state.selection.main.empty
+            ) {
+              return false;
+            }
+            view.dispatch(view.state.replaceSelection(data), {
+              userEvent: "input.type",
+              scrollIntoView: true,
+            });
+            return true;
+          },
         }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) options.onChange(state.doc.toString());
