@@ -8,8 +8,8 @@ import { type ServerProcess, startServer } from "../../support/server_process.ts
 export interface Shop extends AsyncDisposable {
   readonly database: TestDatabase;
   readonly folder: ConfigFolder;
-  /** @param addr with a port where it is to be one that was known before */
-  serve(flags?: readonly string[], addr?: string): Promise<ServerProcess>;
+  /** With `-http -no-auth` and an address on a free port, unless flags are given. */
+  serve(flags?: readonly string[]): Promise<ServerProcess>;
 }
 
 /** Of one day, so that its figures are the same on every day. */
@@ -42,8 +42,8 @@ export async function createShop({ sql = "", hasHandbook = false, config = () =>
   return {
     database,
     folder,
-    serve: (flags = ["-no-auth"], addr = "127.0.0.1:0") =>
-      startServer(["-http", "-addr", addr, "-config", folder.configFile, ...flags]),
+    serve: (flags = ["-http", "-no-auth", "-addr", "127.0.0.1:0"]) =>
+      startServer(["-config", folder.configFile, ...flags]),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
