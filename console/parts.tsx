@@ -202,7 +202,7 @@ export function Code(
 ) {
   return (
     <div class="code">
-      <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>
+      <pre tabIndex={0} role="group" aria-label={label}>{text}</pre>
       <Copy text={text} />
     </div>
   );

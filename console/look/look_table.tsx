@@ -137,11 +137,11 @@ function Columns({ columns }: { readonly columns: readonly Column[] }) {
               <tr key={column.name}>
                 <th scope="row">
                   <Text text={column.name} />
-                  {marksOf(column).map((mark) => <span key={mark} class="badge">{mark}</span>)}
+                  {marksOf(column).flatMap((mark) => [" ", <span key={mark} class="badge">{mark}</span>])}
                 </th>
                 <td>
                   <Text text={column.data_type} />
-                  {column.nullable && <span class="faint">or null</span>}
+                  {column.nullable && <span class="faint">{" or null"}</span>}
                   <Text as="p" class="hint" text={column.labels.join(", ")} />
                   <Text as="p" class="hint look-end" text={column.fk_ref} />
                 </td>

@@ -223,7 +223,7 @@ testWithChromium("a database is asked in words", async (browser, t) => {
   await using opened = await openConsole(browser, server.url, { route: "/ask/data" });
   const { page, examine } = opened;
   await page.locator(".cm-content").waitFor();
-  const ran = page.getByRole("region", { name: "The SQL that ran" });
+  const ran = page.getByRole("group", { name: "The SQL that ran" });
 
   await t.step("a verified question says so, and gives SQL that runs", async () => {
     await run(page, "How many customers do we have in Germany?");
