@@ -119,6 +119,12 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
       "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND datname = current_database() " +
       "AND query LIKE '%100000000000%' AND pid <> pg_backend_pid()";
     await waitUntil("it runs", async () => await countOf(database, running) === 1);
+    // nothing moves for who wants nothing to
+    await page.locator(".spinner").waitFor();
+    assert.equal(await page.evaluate("document.getAnimations().length"), 0);
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    assert.equal(await page.evaluate("document.getAnimations().length"), 1);
+    await page.emulateMedia({ reducedMotion: "reduce" });
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("status").getByText("Stopped. There is no answer.").waitFor();
     await waitUntil("it runs no more", async () => await countOf(database, running) === 0);

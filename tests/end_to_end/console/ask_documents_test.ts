@@ -239,8 +239,9 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     await page.getByRole("region", { name: "<b>hostile</b>", exact: true }).waitFor();
     await examine("pipelines");
     await button("Look again").click();
-    await page.getByRole("status").waitFor({ state: "detached" });
     await card.getByRole("table").first().waitFor();
+    await page.getByText("Loading", { exact: false }).first().waitFor({ state: "detached" });
+    await card.getByText("reachable").first().waitFor();
   });
 }, testWithPgvector);
 

@@ -11,15 +11,14 @@ const hostile = `
   CREATE TABLE "a/b%"."c.d e" (id int REFERENCES orders, "order" text)`;
 
 testWithChromium("the tables of a database are looked at", async (browser, t) => {
-  await using shop = await createShop({ sql: hostile });
+  await using shop = await createShop();
   await using server = await shop.serve();
   await using opened = await openConsole(browser, server.url, { route: "/look" });
   const { page, examine } = opened;
   const { database } = shop;
   const all = await countOf(
     database,
-    "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace " +
-      "WHERE relkind IN ('r', 'v', 'm') AND nspname IN ('public', 'a/b%')",
+    "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v', 'm') AND relnamespace = 'public'::regnamespace",
   );
   const list = page.getByRole("region", { name: "Tables and views" });
   const search = page.getByRole("searchbox", { name: "Search" });
@@ -67,7 +66,12 @@ testWithChromium("the tables of a database are looked at", async (browser, t) =>
       );
     await region("Referred to by").getByRole("link", { name: "public.order_lines" }).waitFor();
     const [ofLists, ofPicture] = [await hrefs(".look-sides"), await hrefs(".look-picture")];
-    assert.equal(ofLists.length, 3);
+    const others = await countOf(
+      database,
+      "SELECT count(DISTINCT (conrelid, confrelid)) FROM pg_constraint " +
+        "WHERE contype = 'f' AND 'orders'::regclass IN (conrelid, confrelid)",
+    );
+    assert.equal(ofLists.length, others);
     assert.deepEqual(ofPicture.toSorted(), [...ofLists, "#/look/data/shop/public/orders"].toSorted());
     await examine("a table");
     await takeScreenshot(page, "console_look");
@@ -107,6 +111,8 @@ testWithChromium("the tables of a database are looked at", async (browser, t) =>
   });
 
   await t.step("names, comments and rows are text, whatever they say", async () => {
+    await database.query(hostile);
+    await page.reload();
     await list.getByRole("link", { name: /^<img/ }).click();
     await heading("public.<img src=x onerror=alert(1)>").waitFor();
     await page.getByRole("button", { name: "First rows" }).click();

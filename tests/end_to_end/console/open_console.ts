@@ -56,9 +56,8 @@ export async function openConsole(
     if (method === "tools/call") calls.push(params);
   });
   page.on("console", (message) => {
-    if (message.type() === "error" && mayComplain?.test(message.text()) !== true) {
-      complaints.push(`${message.text()} ${message.location().url}`);
-    }
+    const text = `${message.text()} ${message.location().url}`;
+    if (message.type() === "error" && mayComplain?.test(text) !== true) complaints.push(text);
   });
   page.on("pageerror", (error) => complaints.push(String(error.stack)));
   page.on("dialog", (dialog) => {

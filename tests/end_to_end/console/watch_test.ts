@@ -185,21 +185,24 @@ testWithChromium(
       await opened.examine("the server's state");
 
       // as it is at any time
-      await page.route("**/console/calls", async (route) => {
-        const reply = await route.fetch();
-        const { calls } = await reply.json();
-        const at = (place: number) => new Date(Date.UTC(2026, 2, 15, 12, 0, 60 - 9 * place)).toISOString();
+      const at = (place: number) => new Date(Date.UTC(2026, 2, 15, 12, 0, 60 - 9 * place)).toISOString();
+      await page.route(/\/console\/(?:calls|v1\/usage)$/, async (route) => {
+        const response = await route.fetch();
+        const { calls = [], limits = [], ...rest } = await response.json();
         const json = {
+          ...rest,
           calls: calls.map((call: object, place: number) => ({
             ...call,
             at: at(place),
             elapsedMs: 3.2 * (place % 4 + 1),
           })),
+          limits: limits.map((limit: object) => ({ ...limit, used: 90, remaining: 510, resets_at: at(0) })),
         };
-        await route.fulfill({ response: reply, json });
+        await route.fulfill({ response, json });
       });
       await page.getByRole("tab", { name: "My calls" }).click();
       await rowOf("7").waitFor();
+      await page.getByText("510 of 600 left").waitFor();
       await takeScreenshot(page, "console_watch");
     });
   },
