@@ -141,7 +141,7 @@ function Columns({ columns }: { readonly columns: readonly Column[] }) {
                 </th>
                 <td>
                   <Text text={column.data_type} />
-                  {column.nullable && <span class="faint">{" or null"}</span>}
+                  {column.nullable && [" ", <span key="null" class="faint">or null</span>]}
                   <Text as="p" class="hint" text={column.labels.join(", ")} />
                   <Text as="p" class="hint look-end" text={column.fk_ref} />
                 </td>

@@ -203,3 +203,32 @@ testWithChromium("a server that goes away is waited for", async (browser) => {
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("region", { name: "Tools" }).waitFor();
 });
+
+testWithChromium("below a prefix that a proxy takes off, all stays below it", async (browser) => {
+  await using shop = await createShop();
+  await writeUsers(shop.folder, ["alice"]);
+  await using server = await shop.serve(["-http", "-addr", "127.0.0.1:0"]);
+  await using proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+    const { pathname, search } = new URL(request.url);
+    if (!pathname.startsWith("/tools/")) return new Response(null, { status: 404 });
+    const headers = new Headers(request.headers);
+    // it would have to go with the Host, which fetch sets
+    headers.delete("origin");
+    return fetch(server.url + pathname.slice("/tools".length) + search, {
+      method: request.method,
+      headers,
+      body: request.body,
+      redirect: "manual",
+    });
+  });
+  const url = `http://127.0.0.1:${proxy.addr.port}/tools`;
+  await using opened = await openConsole(browser, url, { route: "/connect/vscode" });
+  const { page } = opened;
+  await logIn(page, "alice");
+  await page.getByRole("article", { name: "VS Code" }).getByText(`${url}/mcp/v1`).first().waitFor();
+  const [cookie] = await page.context().cookies();
+  assert.equal(cookie?.path, "/tools/console");
+  await opened.go("/ask/data/shop/SELECT%201%20AS%20one");
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("gridcell", { name: "1", exact: true }).waitFor();
+});
