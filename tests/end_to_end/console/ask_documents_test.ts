@@ -84,13 +84,13 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
   const box = page.getByRole("textbox", { name: /^(?:Question|Follow-up question)$/ });
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const form = page.locator("form");
-  const turn = page.getByRole("article").last();
+  const latest = page.getByRole("article").last();
   const asks: Record<string, unknown>[] = [];
   page.on("request", (request) => {
     if (/\/v1\/pipelines\/[^/]+$/.test(request.url())) asks.push(request.postDataJSON());
   });
   const startAnew = async (pipeline: string) => {
-    if (await turn.count() > 0) await button("New conversation").click();
+    if (await latest.count() > 0) await button("New conversation").click();
     await page.getByRole("combobox", { name: "Pipeline" }).selectOption(pipeline);
   };
   const ask = async (text: string) => {
@@ -102,8 +102,8 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     await box.waitFor();
     await examine("nothing asked");
     await ask(question);
-    await turn.getByRole("status").getByText(/Answered/).waitFor();
-    const cite = turn.getByRole("button", { name: /^Source \d$/ }).first();
+    await latest.getByRole("status").getByText(/Answered/).waitFor();
+    const cite = latest.getByRole("button", { name: /^Source \d$/ }).first();
     const number = (await cite.innerText()).replace(/\D/g, "");
     await cite.click();
     await page.locator(`ol.sources > li:nth-child(${number}):focus`).waitFor();
@@ -125,11 +125,11 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
   await t.step("a follow-up goes with what was said, and a new conversation without", async () => {
     await startAnew("model");
     await ask(question);
-    await turn.getByText("1 of 2 claims are verified", { exact: false }).waitFor();
-    await turn.getByText("not verified", { exact: true }).waitFor();
+    await latest.getByText("1 of 2 claims are verified", { exact: false }).waitFor();
+    await latest.getByText("not verified", { exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Follow-up question" }).waitFor();
     await ask("And part-timers?");
-    await turn.getByText("Searched for: How many days of annual leave do part-timers have?").waitFor();
+    await latest.getByText("Searched for: How many days of annual leave do part-timers have?").waitFor();
     const messages = asks.at(-1)?.["messages"] as { role: string; content: string }[];
     assert.deepEqual(messages.map(({ role }) => role), ["user", "assistant"]);
     assert.equal(messages[0]?.content, question);
@@ -143,10 +143,10 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     const held = Promise.withResolvers<void>();
     hold = held.promise;
     await ask(question);
-    await turn.getByText(/All employees get 28 days/).waitFor();
+    await latest.getByText(/All employees get 28 days/).waitFor();
     await button("Stop").click();
-    await turn.getByRole("status").getByText(/Stopped: this is not all\./).waitFor();
-    await turn.getByText(/All employees get 28 days/).waitFor();
+    await latest.getByRole("status").getByText(/Stopped: this is not all\./).waitFor();
+    await latest.getByText(/All employees get 28 days/).waitFor();
     held.resolve();
   });
 
@@ -167,8 +167,8 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     await column.fill("audience");
     await value.fill("managers");
     await box.press("Enter");
-    await turn.getByText("handbook · where audience = managers").waitFor();
-    await turn.getByRole("status").getByText(/Answered|Nothing near enough/).waitFor();
+    await latest.getByText("handbook · where audience = managers").waitFor();
+    await latest.getByRole("status").getByText(/Answered|Nothing near enough/).waitFor();
     assert.deepEqual(asks.at(-1)?.["filter"], {
       conditions: [{ column: "audience", operator: "=", value: "managers" }],
       logic: "AND",
@@ -188,14 +188,14 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     await form.getByRole("alert").getByText(/top_n: expected/).waitFor();
     await page.getByRole("spinbutton", { name: "Number of passages" }).fill("2");
     await button("Search alone").click();
-    await turn.getByRole("status").getByText("2 passages.").waitFor();
+    await latest.getByRole("status").getByText("2 passages.").waitFor();
     await page.getByRole("spinbutton", { name: "Number of passages" }).fill("");
   });
 
   await t.step("what the documents do not answer is said so", async () => {
     await startAnew("handbook");
     await ask("zorblax quimpf wibble");
-    await turn.getByRole("status").getByText(/Nothing near enough was found/).waitFor();
+    await latest.getByRole("status").getByText(/Nothing near enough was found/).waitFor();
     await examine("nothing near enough");
   });
 
@@ -203,28 +203,28 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     await startAnew("model");
     anthropic.fail(400);
     await ask(question);
-    await turn.getByRole("alert").waitFor();
+    await latest.getByRole("alert").waitFor();
     await examine("an answer that failed");
-    await turn.getByRole("button", { name: "Search alone" }).click();
-    await turn.getByRole("status").getByText("5 passages.").waitFor();
+    await latest.getByRole("button", { name: "Search alone" }).click();
+    await latest.getByRole("status").getByText("5 passages.").waitFor();
     anthropic.mend();
   });
 
   await t.step("a pipeline that shows no documents says so", async () => {
     await startAnew("closed");
     await ask(question);
-    await turn.getByText("allow_include_sources").waitFor();
+    await latest.getByText("allow_include_sources").waitFor();
     assert.equal(await button("Searches side by side").count(), 0);
     await box.fill(question);
     await button("Search alone").click();
-    await turn.getByRole("alert").getByText("the pipeline does not show its documents").waitFor();
+    await latest.getByRole("alert").getByText("the pipeline does not show its documents").waitFor();
   });
 
   await t.step("what stands in documents is text, whatever it says", async () => {
     await startAnew("<b>hostile</b>");
     await ask("Is parking free?");
-    await turn.getByRole("heading", { name: "1 source" }).waitFor();
-    const source = turn.getByRole("listitem");
+    await latest.getByRole("heading", { name: "1 source" }).waitFor();
+    const source = latest.getByRole("listitem");
     await source.getByText("javascript:alert(1)").waitFor();
     await source.getByText(/<img src=x onerror=alert\(2\)>/).waitFor();
     assert.equal(await source.locator("a, img").count(), 0);

@@ -143,7 +143,7 @@ testWithChromium(
       const box = page.getByRole("textbox", { name: "Question or SQL" });
       await page.locator(".cm-content").waitFor();
       for (
-        const [text, outcome] of [
+        const [text, result] of [
           ["SELECT * FROM customers LIMIT 7", /^7 rows/],
           ["SELECT status, count(*) FROM orders GROUP BY 1", /rows/],
           ["DELETE FROM orders", /^$/],
@@ -154,7 +154,7 @@ testWithChromium(
         await page.keyboard.insertText(text);
         await page.keyboard.press("Control+Enter");
         if (text.startsWith("DELETE")) await page.getByRole("alert").waitFor();
-        else await page.getByRole("status").filter({ hasText: outcome }).waitFor();
+        else await page.getByRole("status").filter({ hasText: result }).waitFor();
       }
       await page.getByRole("link", { name: "Watch" }).click();
       const calls = page.getByRole("region", { name: "Recent calls" });
