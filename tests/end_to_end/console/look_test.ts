@@ -92,7 +92,7 @@ testWithChromium("the tables of a database are looked at", async (browser, t) =>
     await button.click();
     assert.equal(await button.getAttribute("aria-expanded"), "true");
     await region("First rows").getByRole("status").getByText("20 rows").waitFor();
-    assert.equal(await region("First rows").locator("tbody tr").count(), 20);
+    assert.equal(await region("First rows").getByRole("row").count(), 21);
     await examine("first rows");
     await button.click();
     await region("First rows").waitFor({ state: "detached" });
