@@ -10,21 +10,10 @@ import {
 import { shuttingDown, type TransactionStatus } from "./wire_protocol.ts";
 
 /** The one backend session that all clients share. It restarts whenever a statement cannot be stopped otherwise. */
-export interface PgliteBackend {
-  readonly parameters: Uint8Array;
-  /** Whose settings the backend session has; undefined after a start, or once its user clears it. */
-  occupant: object | undefined;
-  /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendError */
-  execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
-  /** Stops the running statement, then shuts the database down cleanly. */
-  close(): Promise<void>;
-}
+export type PgliteBackend = Awaited<ReturnType<typeof createPgliteBackend>>;
 
 /** @throws AppError `unavailable` where the database doesn't start */
-export async function createPgliteBackend(
-  options: Omit<StartOptions, "packed">,
-  logger: Logger,
-): Promise<PgliteBackend> {
+export async function createPgliteBackend(options: Omit<StartOptions, "packed">, logger: Logger) {
   // open to the end, since a later start must find them as they are now
   const packed = await openPackedFiles();
   const start = packed === undefined ? options : { ...options, packed };
@@ -60,10 +49,12 @@ export async function createPgliteBackend(
     instance();
   }
 
-  const backend: PgliteBackend = {
+  const backend = {
     parameters: first.parameters,
-    occupant: undefined,
-    async execute(messages, options) {
+    /** Whose settings the backend session has; undefined after a start, or once its user clears it. */
+    occupant: undefined as object | undefined,
+    /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendError */
+    async execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined> {
       const running = await instance();
       const signal = AbortSignal.any([options.signal, closing.signal]);
       const result = running.execute(messages, { ...options, signal });
@@ -73,7 +64,8 @@ export async function createPgliteBackend(
         throw error;
       });
     },
-    async close() {
+    /** Stops the running statement, then shuts the database down cleanly. */
+    async close(): Promise<void> {
       if (closed) return;
       closed = true;
       closing.abort(shuttingDown());

@@ -1,5 +1,6 @@
 import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
+import { AppError } from "../../core/app_error.ts";
 import { pg } from "../connection.ts";
 import type { GuardResult } from "../guard/statement_guard.ts";
 
@@ -72,6 +73,12 @@ export function sqlStateData(error: unknown): { data?: { sqlState: string } } {
 export function isConnectionLost(error: unknown): boolean {
   // class 08, and shutdowns: https://www.postgresql.org/docs/current/errcodes-appendix.html
   return error instanceof pg.DatabaseError ? /^(08|57P0)/.test(error.code ?? "") : true;
+}
+
+/** What whoever reads is told of that. */
+export function lostError(database: string, cause: unknown): AppError {
+  const message = `Cannot read from database "${database}": the connection was lost; try again`;
+  return new AppError("unavailable", message, { cause, ...sqlStateData(cause) });
 }
 
 const insufficientPrivilege = "42501";
