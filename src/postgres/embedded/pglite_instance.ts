@@ -1,3 +1,4 @@
+import { onAbort } from "../../core/async/abort.ts";
 import { startTimer } from "../../core/async/deadline.ts";
 import type { PackedFiles } from "../../core/files/packed_files.ts";
 import type { PgliteFiles, WorkerReply, WorkerRequest, WorkerStart } from "./pglite_worker.ts";
@@ -118,15 +119,13 @@ export async function startPgliteInstance(options: StartOptions): Promise<Pglite
         if (interruptFlags !== undefined) requestCancel(interruptFlags);
         deadline ??= setTimeout(() => reject(error), interruptGraceMs);
       };
-      const onAbort = () => stop(signal.reason);
       const stopTimer = startTimer(timeoutMs, () => stop(cancelledByTimeout()));
-      signal.addEventListener("abort", onAbort, { once: true });
+      using _aborting = onAbort(signal, () => stop(signal.reason));
       try {
         return (await done).status;
       } finally {
         stopTimer();
         clearTimeout(deadline);
-        signal.removeEventListener("abort", onAbort);
         call.send = discard;
       }
     },

@@ -63,12 +63,6 @@ export function withoutPrefix(error: StatementError, sent: string, sql: string):
   return { ...rest, ...(moved > 0 ? placeOf(sql, moved) : {}) };
 }
 
-/** The server's SQLSTATE, as the data of an error of ours. */
-export function sqlStateData(error: unknown): { data?: { sqlState: string } } {
-  const code = error instanceof pg.DatabaseError ? error.code : undefined;
-  return code === undefined ? {} : { data: { sqlState: code } };
-}
-
 /** Whether the connection, not the statement, is what went wrong. */
 export function isConnectionLost(error: unknown): boolean {
   // class 08, and shutdowns: https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -78,7 +72,11 @@ export function isConnectionLost(error: unknown): boolean {
 /** What whoever reads is told of that. */
 export function lostError(database: string, cause: unknown): AppError {
   const message = `Cannot read from database "${database}": the connection was lost; try again`;
-  return new AppError("unavailable", message, { cause, ...sqlStateData(cause) });
+  const sqlState = cause instanceof pg.DatabaseError ? cause.code : undefined;
+  return new AppError("unavailable", message, {
+    cause,
+    ...(sqlState !== undefined && { data: { sqlState } }),
+  });
 }
 
 const insufficientPrivilege = "42501";

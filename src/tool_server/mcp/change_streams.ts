@@ -2,6 +2,7 @@ import { createMcpHandler, type McpServerFactory, type ServerEvent } from "@mode
 import type { Calls } from "../../calls/calls.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
+import { onAbort } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
 import { callerKey } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
@@ -105,8 +106,7 @@ export function createChangeStreams(
             });
             const { signal, finish } = calls.underWay.begin(caller.principal, request.signal, message.id);
             const end = () => void handler.close();
-            if (signal.aborted) end();
-            else signal.addEventListener("abort", end, { once: true });
+            onAbort(signal, end);
             return () => {
               unsubscribe();
               forget();

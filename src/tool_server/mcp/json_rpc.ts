@@ -96,15 +96,8 @@ export const capabilitiesWithChanges = {
   prompts: { listChanged: true },
 } as const;
 
-/** The methods of one revision, and what it makes of their results. */
-interface RevisionMethods {
-  readonly methods: ReadonlyMap<string, Method>;
-  readonly complete: (result: object, method: string) => object;
-  readonly prepareTools: (tools: readonly ToolDescription[], cursor: unknown) => PreparedResult;
-}
-
 /** Bare JSON-RPC, for which `initialize` is not needed, and MCP before 2026-07-28. */
-function olderRevisions(options: McpOptions): RevisionMethods {
+function olderRevisions(options: McpOptions) {
   const complete = (result: object) => "contents" in result ? { contents: result.contents } : result;
   const methods = new Map<string, Method>([
     ...createMethods(options),
@@ -119,9 +112,7 @@ function olderRevisions(options: McpOptions): RevisionMethods {
   return { methods, complete, prepareTools: createListPreparer(complete) };
 }
 
-function currentRevision(
-  { tasks, ...options }: McpOptions & { readonly tasks?: Tasks | undefined },
-): RevisionMethods {
+function currentRevision({ tasks, ...options }: McpOptions & { readonly tasks?: Tasks | undefined }) {
   const { serverInfo, changes } = options;
   const offered = capabilitiesOf({ tasks, tells: changes !== undefined });
   const complete = (result: object, method: string) => ({
@@ -178,9 +169,9 @@ interface PreparedResult {
 }
 
 // the same list is asked for over and over, and is long
-function createListPreparer(complete: RevisionMethods["complete"]): RevisionMethods["prepareTools"] {
+function createListPreparer(complete: (result: object, method: string) => object) {
   const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
-  return (tools, cursor) => {
+  return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
     const { number, result } = toolsPage(tools, cursor);
     const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
     const known = pages.get(number);

@@ -166,7 +166,7 @@ async function statementsToServe(
     };
   }
   return {
-    statements: read.statements.map(({ text, calls }) => ({ sql: text, weight: calls })),
+    statements: read.statements.map(({ query, calls }) => ({ sql: query, weight: calls })),
     ...(read.ofAllRoles ? {} : {
       note: `Statements of other roles are left out: GRANT pg_read_all_stats TO ${quoteIfNeeded(read.role)};`,
     }),
