@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isLoopback } from "../../core/address.ts";
 import { checked, filePath, list, parsed, section, text, toggle } from "./field_types.ts";
 import { parseDuration } from "../../core/text/units.ts";
@@ -43,8 +44,10 @@ function isRedirectUri(value: string): boolean {
   return !schemesOfBrowsers.test(url.protocol);
 }
 
-const colour = () =>
-  checked('a colour such as "#15AABF"', (value) => /^#(?:[\da-f]{3}|[\da-f]{6})$/i.test(value));
+const colour = () => {
+  const error = 'expected a colour such as "#15AABF"';
+  return z.string({ error }).regex(/^#(?:[\da-f]{3}|[\da-f]{6})$/i, { error });
+};
 
 const imageSuffixes = /\.(?:png|jpe?g|gif|webp)$/i;
 

@@ -7,7 +7,7 @@ import { lockWithin } from "../../core/files/file_lock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createClientSession } from "./client_session.ts";
 import { ClientStream } from "./client_stream.ts";
-import { createPgliteBackend } from "./pglite_backend.ts";
+import { createPgliteBackend } from "./pglite_instance.ts";
 import {
   encode,
   errorResponse,

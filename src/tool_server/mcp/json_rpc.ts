@@ -15,8 +15,7 @@ import {
 } from "./json_rpc_error.ts";
 import { createMethods, type McpOptions, type Method, toolsPage } from "./methods.ts";
 import { currentVersion, versionFor } from "./protocol_version.ts";
-import { tasksExtension } from "./task_methods.ts";
-import type { Tasks } from "./tasks.ts";
+import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** Requests of 2026-07-28 and later have an envelope, and their results say more. */

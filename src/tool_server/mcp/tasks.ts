@@ -10,6 +10,9 @@ import { errorResult, type ToolResult } from "../tools/tool.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 import { sizeText } from "../../core/text/units.ts";
 
+/** MCP Tasks extension (SEP-2663), "Extension Identifier". */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+
 /** A task as its client sees it (MCP Tasks extension, "Tasks"). Times are ISO 8601. */
 export interface TaskView {
   readonly taskId: string;
