@@ -3,7 +3,12 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger, createLogOutput, type Logger, mostGatheredBesideOthers } from "../core/logger.ts";
-import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
+import {
+  createServerMetrics,
+  readGeneration,
+  type ServedBy,
+  type ServerMetrics,
+} from "../core/metrics/server_metrics.ts";
 import { createRecentCalls } from "../calls/recent_calls.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
@@ -18,7 +23,6 @@ import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
 import { refuseEmptyFile, requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
-import { readGeneration } from "./telemetry/generation.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
   authenticationBy,

@@ -101,15 +101,11 @@ export function hostOf({ headers, url }: Request): string {
   return (headers.get("host") ?? new URL(url).host).toLowerCase();
 }
 
-interface HostNames {
-  /** Without brackets, in the one form that names and addresses have. */
-  readonly hostname: string;
-  readonly hasPort: boolean;
-  /** The same with its port, or with those that may be left out. */
-  readonly withPorts: string[];
-}
-
-function readHost(host: string): HostNames | undefined {
+/**
+ * A host's name without brackets, in the one form that names and addresses have, and the same with its port, or with those
+ * that may be left out.
+ */
+function readHost(host: string) {
   const [, address, name, port] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::(\d{1,5}))?$/.exec(host) ??
     [];
   const hostname = address === undefined ? name : canonicalIpv6Address(address);

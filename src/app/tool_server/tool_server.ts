@@ -124,7 +124,12 @@ export async function createToolServer(options: ToolServerOptions) {
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
-  const care = isCareOffered ? (await import("./care_tools.ts")).careTools({ directory, guard }) : [];
+  const care = isCareOffered
+    ? (await import("../../tool_server/tools/database_care/recommend_indexes.ts")).careTools({
+      directory,
+      guard,
+    })
+    : [];
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
   const tasks = createTasks({
