@@ -56,7 +56,8 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 async function renew(): Promise<boolean> {
   if (apiToken !== undefined) return false;
   const refresh = async () => (await send("session/refresh", { method: "POST" })).ok;
-  isRenewing ??= (navigator.locks?.request("postern refresh", refresh) ?? refresh()).finally(() => {
+  const { locks } = navigator as { readonly locks?: Locks };
+  isRenewing ??= (locks?.request("postern refresh", refresh) ?? refresh()).finally(() => {
     isRenewing = undefined;
   });
   return await isRenewing;
@@ -67,6 +68,11 @@ export async function readSession(): Promise<Session> {
   const session = await askJson<Session>("session");
   if (session.caller !== undefined || !session.login.oauth || !await renew()) return session;
   return await askJson<Session>("session");
+}
+
+/** Of browsers, in a secure context. */
+interface Locks {
+  request(name: string, work: () => Promise<boolean>): Promise<boolean>;
 }
 
 /** @throws {Refused} where the answer is no success */
