@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { PackedFile } from "../src/core/files/packed_files.ts";
+import { pageFiles } from "../src/console/page_files.ts";
 import { snapshotFile } from "../src/demo/demo_database.ts";
 import type { Bundle } from "./bundle_program.ts";
 import { permissions, v8Flags } from "../src/app/processes/runtime_flags.ts";
@@ -15,7 +16,7 @@ export interface CompileOptions {
 
 const pglite = import.meta.resolve("@electric-sql/pglite");
 
-/** What nobody needs in memory: the embedded PostgreSQL and the demo's data, what runs models, and PostgreSQL's grammar once it is compiled. */
+/** What nobody needs in memory: the embedded PostgreSQL and the demo's data, the console's page, what runs models, and PostgreSQL's grammar once it is compiled. */
 const packedFiles = {
   "pglite.wasm": { source: new URL("pglite.wasm", pglite), gzip: true },
   "initdb.wasm": { source: new URL("initdb.wasm", pglite), gzip: true },
@@ -25,6 +26,7 @@ const packedFiles = {
     gzip: true,
   },
   "demo_snapshot.tar.gz": { source: snapshotFile, gzip: false },
+  "page_files.json": { source: pageFiles, gzip: true },
   // read at each start
   "libpg-query.wasm": {
     source: new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),

@@ -11,6 +11,7 @@ const belowApp = [
   "calls",
   "rag_server",
   "tool_server",
+  "console",
   "demo",
 ];
 
@@ -32,6 +33,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   calls: ["core", "audit", "state"],
   rag_server: ["core", "text", "postgres", "llm", "identity", "calls", "http"],
   tool_server: ["core", "text", "postgres", "llm", "identity", "calls", "http", "state", "rag_server"],
+  console: ["core", "http", "identity", "calls"],
   demo: ["core", "text", "config", "postgres", "llm"],
   app: belowApp,
   cli: [...belowApp, "app"],

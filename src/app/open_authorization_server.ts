@@ -25,7 +25,7 @@ type Oauth = Config["http"]["auth"]["oauth"];
 
 type SharedOptions = Pick<
   AuthorizationServerOptions,
-  "issuer" | "allowedOrigins" | "login" | "limiter" | "logger"
+  "issuer" | "allowedOrigins" | "hasConsole" | "login" | "limiter" | "logger"
 >;
 
 export interface OpenAuthorizationServerOptions extends SharedOptions {
@@ -76,6 +76,7 @@ export async function openAuthorizationServer(options: OpenAuthorizationServerOp
       allowDocuments: oauth.allow_client_id_metadata_documents,
       allowedRedirectUris: oauth.allowed_redirect_uris,
       allowedOrigins: options.allowedOrigins,
+      hasConsole: options.hasConsole,
       branding: { title: page.title, message: page.message, colour: page.primary_colour },
       refreshLifetimeText: durationText(oauth.refresh_token_lifetime),
       logo: await readLogo(oauth),

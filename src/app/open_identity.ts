@@ -8,7 +8,6 @@ import {
 } from "../identity/credentials/credential_watcher.ts";
 import type { CredentialText } from "../identity/credentials/yaml_entries.ts";
 import type { Issuer } from "../identity/issuer/issuer.ts";
-import { readGeneration } from "./telemetry/generation.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
 import { createRateLimiter } from "../identity/rate_limiter.ts";
@@ -20,7 +19,7 @@ import type { AuthConfig } from "../config/mod.ts";
 import { openFileWarning } from "../core/files/file_access.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
-import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
+import { readGeneration, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import { stateIsAway } from "../state/engine.ts";
 import type { State } from "../state/state.ts";
@@ -50,7 +49,7 @@ export interface Identity {
 export interface OauthOptions extends
   Pick<
     OpenAuthorizationServerOptions,
-    "issuer" | "oauth" | "resources" | "allowedOrigins"
+    "issuer" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
   > {
   /** Whose users log in. */
   readonly auth: AuthConfig;

@@ -3,7 +3,13 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger, createLogOutput, type Logger, mostGatheredBesideOthers } from "../core/logger.ts";
-import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
+import {
+  createServerMetrics,
+  readGeneration,
+  type ServedBy,
+  type ServerMetrics,
+} from "../core/metrics/server_metrics.ts";
+import { createRecentCalls } from "../calls/recent_calls.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./processes/give_up_permissions.ts";
@@ -17,12 +23,12 @@ import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
 import { refuseEmptyFile, requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
-import { readGeneration } from "./telemetry/generation.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
   authenticationBy,
   builtInIssuer,
   demoPipelines,
+  hasConsole,
   openIdentity,
   resourceOf,
   type Running,
@@ -142,6 +148,7 @@ export async function run(options: RunOptions): Promise<number | void> {
     tracer,
     audit,
     incidents,
+    recentCalls: !isStdio && hasConsole(config, demo) ? createRecentCalls() : undefined,
     identities,
     state,
     child,
@@ -208,8 +215,12 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
   const identityRefused = running.metrics.refusals.of("rag_server", "identity");
+  const withConsole = running.recentCalls === undefined || config.http.enabled
+    ? undefined
+    : (await import("./rag/rag_console.ts")).ragConsole(running, identity);
   const server = await startRagServer({
     ...running,
+    withConsole,
     ...(demo && await demoPipelines(config, databases)),
     version: running.serverInfo.version,
     ...(identity && {
@@ -229,7 +240,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   running.onConfig(server.prepare);
   if (demo) {
     const { ragGreeting } = await import("../demo/demo_greeting.ts");
-    running.print(ragGreeting(server.url));
+    running.print(ragGreeting(server.url, { hasConsole: withConsole !== undefined }));
   }
   return server;
 }
@@ -249,6 +260,7 @@ function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
       return address === undefined ? [] : [{ address, server }];
     }),
     allowedOrigins: http.allowed_origins,
+    hasConsole: hasConsole(config, false),
   };
 }
 

@@ -5,10 +5,12 @@ import type { OnnxModels } from "../llm/onnx/onnx_models.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
+import { principalKey } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { AccessLog } from "../http/access_log.ts";
-import type { Authentication } from "../identity/authentication.ts";
+import type { Authentication, LogoutReport } from "../identity/authentication.ts";
+import type { RecentCalls } from "../calls/recent_calls.ts";
 import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import type { ApplyConfig, ConfigSource } from "./config_reload.ts";
 import type { OpenDatabases } from "./open_databases.ts";
@@ -16,7 +18,7 @@ import type { Identities, Identity } from "./open_identity.ts";
 import type { State } from "../state/state.ts";
 import type { Child } from "./processes/child.ts";
 import type { IncidentLog } from "./telemetry/incident_log.ts";
-import { formatListenAddress } from "../core/address.ts";
+import { formatListenAddress, isLoopback } from "../core/address.ts";
 
 export interface RunOptions {
   readonly config: Config;
@@ -51,6 +53,8 @@ export interface Running extends RunOptions {
   readonly tracer: Tracer | undefined;
   readonly audit: AuditTrail | undefined;
   readonly incidents: IncidentLog;
+  /** For the console. Optional: none where there is none. */
+  readonly recentCalls: RecentCalls | undefined;
   /** Optional: none where no server asks who is calling. */
   readonly identities: Identities | undefined;
   readonly state: State;
@@ -87,6 +91,19 @@ export function authenticationBy(
   };
 }
 
+/** Keeps in the audit trail that a user has logged out; undefined where there is none. */
+export function logoutRecorder(audit: AuditTrail | undefined) {
+  return audit && (({ session, address, requestId }: LogoutReport) =>
+    audit.record({
+      event: "logout",
+      outcome: "ok",
+      principal: principalKey(session),
+      user: session.username,
+      address,
+      request: requestId,
+    }));
+}
+
 /** What is told of requests that were refused for their token. */
 export function refusalCounter({ incidents, metrics }: Running, server: ServedBy): (address: string) => void {
   const refused = metrics.refusals.of(server, "unauthorized");
@@ -103,6 +120,11 @@ export async function demoPipelines(config: Config, { list: [shop] }: OpenDataba
     config: { ...config, pipelines: [demoPipeline] },
     ...(shop && { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }),
   };
+}
+
+/** Whether one of the servers has the console, at a loopback address unless the setting says otherwise. */
+export function hasConsole({ console, http, server }: Config, demo: boolean): boolean {
+  return console.enabled ?? (demo || isLoopback((http.enabled ? http : server).address.host));
 }
 
 /** The issuer of the built-in authorization server; undefined where there is none. */

@@ -7,6 +7,7 @@ import type { Quotas } from "../core/quotas/quotas.ts";
 import { errorType, type Span } from "../core/tracing.ts";
 import type { State } from "../state/state.ts";
 import { createCallsUnderWay, type RequestId } from "./calls_under_way.ts";
+import type { CallCount, RecentCalls } from "./recent_calls.ts";
 
 /** What a call carries besides what it asks. */
 export interface CallContext {
@@ -65,13 +66,6 @@ export interface CallReport {
   line(): CallLine | undefined | Promise<CallLine | undefined>;
 }
 
-interface CallCount {
-  readonly of: "tool" | "question";
-  /** The tool's or the pipeline's. */
-  readonly name: string;
-  readonly result: string;
-}
-
 /** A statement that failed or was refused, or a call that there was no room for. */
 export interface CallIncident {
   readonly tool: string;
@@ -95,12 +89,15 @@ export interface CallsOptions {
   readonly onIncident?:
     | ((incident: CallIncident, context: CallContext, elapsedMs: number) => void)
     | undefined;
+  /** Optional: told of each call that counts. */
+  readonly recentCalls?: Pick<RecentCalls, "add"> | undefined;
 }
 
 export type Calls = ReturnType<typeof createCalls>;
 
 /** The one way of a call, from an admitted principal to what its reply is made of. */
-export function createCalls({ quotas, audit, metrics, state, onIncident }: CallsOptions = {}) {
+export function createCalls(options: CallsOptions = {}) {
+  const { quotas, audit, metrics, state, onIncident, recentCalls } = options;
   const underWay = createCallsUnderWay({ state });
 
   function tell<Context extends CallContext, Result>(
@@ -113,6 +110,7 @@ export function createCalls({ quotas, audit, metrics, state, onIncident }: Calls
     call.span?.end("thrown" in end ? errorType(end.thrown) : report.errorType);
     if (counted?.of === "tool") metrics?.toolCalled(counted.name, counted.result, elapsedMs);
     if (counted?.of === "question") metrics?.queryEnded(counted.name, counted.result, elapsedMs);
+    if (counted !== undefined) recentCalls?.add(context.principal, counted, elapsedMs);
     if (incident !== undefined) onIncident?.(incident, context, elapsedMs);
     return report;
   }

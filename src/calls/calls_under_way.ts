@@ -1,4 +1,4 @@
-import { CallEnded, type EndOfCall } from "../core/async/abort.ts";
+import { CallEnded, type EndOfCall, onAbort } from "../core/async/abort.ts";
 import { startTimer } from "../core/async/deadline.ts";
 import { createMessages } from "../state/messages.ts";
 import type { State } from "../state/state.ts";
@@ -84,8 +84,7 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs, state }: CallsU
         if (signal.reason instanceof CallEnded) controller.abort(signal.reason);
         else end(controller, "its caller disconnected");
       };
-      if (signal.aborted) leave();
-      else signal.addEventListener("abort", leave, { once: true });
+      const leaving = onAbort(signal, leave);
       const group = calls.get(key) ?? new Set();
       calls.set(key, group.add(controller));
       const endsAt = endOf(principal);
@@ -99,7 +98,7 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs, state }: CallsU
         limit: (timeoutMs) => stopDeadline = startTimer(timeoutMs, () => end(controller, "it took too long")),
         finish() {
           stopDeadline();
-          signal.removeEventListener("abort", leave);
+          leaving[Symbol.dispose]();
           ends.delete(controller);
           group.delete(controller);
           if (group.size === 0) calls.delete(key);

@@ -1,5 +1,6 @@
 import TinyQueue from "tinyqueue";
 import { AppError } from "./app_error.ts";
+import { onAbort } from "./async/abort.ts";
 import { longestTimerMs } from "./async/deadline.ts";
 
 /**
@@ -410,16 +411,11 @@ export function createGate(options: GateOptions) {
       const leave = (reason: unknown) => {
         if (queue.remove(call)) reject(reason);
       };
-      const abort = () => leave(signal.reason);
       queue.add(call);
       const refusal = queue.refusal(call);
-      if (refusal === undefined) signal.addEventListener("abort", abort, { once: true });
-      else leave(refusal);
-      try {
-        return await promise;
-      } finally {
-        signal.removeEventListener("abort", abort);
-      }
+      if (refusal !== undefined) leave(refusal);
+      using _aborting = onAbort(signal, () => leave(signal.reason));
+      return await promise;
     },
     /** Lets in whoever has a place now that there are more of them. */
     letIn,

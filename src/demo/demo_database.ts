@@ -21,7 +21,7 @@ export const snapshotFile = new URL("../../dist/demo_snapshot.tar.gz", import.me
  */
 export async function createDemoDatabase(
   options: { statementTimeoutMs: number; logger: Logger; now?: () => Date },
-): Promise<EmbeddedServer> {
+) {
   const { statementTimeoutMs, logger, now = () => new Date() } = options;
   const today = now();
   const snapshot = await readSnapshot();
@@ -35,7 +35,10 @@ export async function createDemoDatabase(
 }
 
 /** The shop as a database named "shop", on `server`'s connections. */
-export function demoDatabaseOptions(server: EmbeddedServer, statementTimeoutMs: number): DatabaseOptions {
+export function demoDatabaseOptions(
+  server: Pick<EmbeddedServer, "openStream">,
+  statementTimeoutMs: number,
+): DatabaseOptions {
   return {
     name: "shop",
     hosts: [],

@@ -19,8 +19,8 @@ const questions = [
 ] as const;
 
 /** What a person who started the demo over HTTP can paste into another terminal. The token is shown here alone. */
-export function demoGreeting(options: { url: string; token?: string }): string {
-  const { url, token } = options;
+export function demoGreeting(options: { url: string; token?: string; hasConsole: boolean }): string {
+  const { url, token, hasConsole } = options;
   const headers = [
     "-H 'Content-Type: application/json'",
     ...(token === undefined ? [] : [`-H "Authorization: Bearer $POSTERN_TOKEN"`]),
@@ -32,7 +32,10 @@ export function demoGreeting(options: { url: string; token?: string }): string {
   ]);
   return [
     "",
-    "Postern's demo: a sample shop in an embedded PostgreSQL. Paste into another terminal:",
+    "Postern's demo: a sample shop in an embedded PostgreSQL.",
+    "",
+    ...(hasConsole ? consoleLines(url, token) : []),
+    "Paste into another terminal:",
     "",
     ...(token === undefined ? [] : [`export POSTERN_TOKEN=${token}`, ""]),
     ...calls,
@@ -41,14 +44,21 @@ export function demoGreeting(options: { url: string; token?: string }): string {
   ].join("\n");
 }
 
+function consoleLines(url: string, token: string | undefined): string[] {
+  return [`Open ${url}/console/ in a browser`, ...(token ? [`Its token: ${token}`] : []), ""];
+}
+
 /** What a person who started the demo's RAG server can paste into another terminal. */
-export function ragGreeting(url: string): string {
+export function ragGreeting(url: string, { hasConsole }: { hasConsole: boolean }): string {
   const endpoint = `${url}/v1/pipelines/handbook`;
   const ask = (query: string, more: Readonly<Record<string, unknown>> = {}) =>
     `curl -sN -X POST ${endpoint} -d '${JSON.stringify({ query, ...more })}'`;
   return [
     "",
-    "Postern's demo: the sample shop's handbook, which answers questions. Paste into another terminal:",
+    "Postern's demo: the sample shop's handbook, which answers questions.",
+    "",
+    ...(hasConsole ? consoleLines(url, undefined) : []),
+    "Paste into another terminal:",
     "",
     "# Ask",
     ask("How many days of annual leave do I get?"),

@@ -73,27 +73,39 @@ export function createHostAndOriginCheck(
     if (!hostIsAllowed(request)) return "host";
     const origin = request.headers.get("origin")?.toLowerCase();
     if (origin === undefined || allowedOrigins.has(origin)) return undefined;
-    const host = hostOf(request);
-    if (host !== "" && hostOfOrigin(origin) === host) return undefined;
-    return "origin";
+    return isOwnOrigin(request, origin) ? undefined : "origin";
   };
 }
 
+function isOwnOrigin(request: Request, origin: string): boolean {
+  const host = hostOf(request);
+  return host !== "" && hostOfOrigin(origin) === host;
+}
+
+/** Whether a browser says that a page of this server sent a request: in `Sec-Fetch-Site`, else in `Origin`. */
+export function isFromOwnPage(request: Request): boolean {
+  const site = request.headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  return isOwnOrigin(request, request.headers.get("origin")?.toLowerCase() ?? "");
+}
+
+/** Whether a request names this machine as its host. */
+export function namesLoopback(request: Request): boolean {
+  const names = readHost(hostOf(request));
+  return names !== undefined && isLoopback(names.hostname);
+}
+
 /** In lower case. */
-function hostOf({ headers, url }: Request): string {
+export function hostOf({ headers, url }: Request): string {
   // HTTP/2 has :authority in its place, which the runtime puts into the URL
   return (headers.get("host") ?? new URL(url).host).toLowerCase();
 }
 
-interface HostNames {
-  /** Without brackets, in the one form that names and addresses have. */
-  readonly hostname: string;
-  readonly hasPort: boolean;
-  /** The same with its port, or with those that may be left out. */
-  readonly withPorts: string[];
-}
-
-function readHost(host: string): HostNames | undefined {
+/**
+ * A host's name without brackets, in the one form that names and addresses have, and the same with its port, or with those
+ * that may be left out.
+ */
+function readHost(host: string) {
   const [, address, name, port] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::(\d{1,5}))?$/.exec(host) ??
     [];
   const hostname = address === undefined ? name : canonicalIpv6Address(address);

@@ -59,6 +59,12 @@ function isVisible(
   }
 }
 
+/** Whether a list of users and groups, as of `available_to_users`, names a caller. An empty one names nobody. */
+export function isNamedIn(list: readonly string[], principal: Principal): boolean {
+  const groups = principal.kind === "issuer" ? principal.groups : [];
+  return list.length > 0 && isListed(list, accountOf(principal), groups);
+}
+
 /** Of an entry that names a group, what stands before its name. No entry that begins so names a user. */
 const groupPrefix = "group:";
 

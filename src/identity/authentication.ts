@@ -17,6 +17,14 @@ export interface Authentication {
   readonly onRefusal?: (address: string) => void;
 }
 
+/** A session that its user ended. */
+export interface LogoutReport {
+  readonly session: Extract<Principal, { kind: "session" }>;
+  /** The client's. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
 export type Admission =
   | { readonly kind: "admitted"; readonly principal: Principal }
   /** No token, or one that is good for nothing: none of these cases may be told apart. */

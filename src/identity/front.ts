@@ -26,7 +26,9 @@ export interface Served {
   /** Whether a request is answered whatever its Host says: who probes knows no host name. */
   isProbe(request: Request): boolean;
   /** Whether the answer needs a caller who is let in, tells such a caller more, or is the same for everyone. */
-  callerOf(request: Request): "required" | "optional" | "none";
+  callerOf(request: Pick<Request, "url" | "method">): "required" | "optional" | "none";
+  /** Optional: what tells who is calling, as the header `Authorization` would; undefined where that header does. */
+  authorizationOf?(request: Request): string | undefined;
   refuse(why: FrontRefusal, request: Request, bindings: RouteBindings): Response | Promise<Response>;
   /** `bindings.principal` is there where `callerOf` requires one, and where one was let in. */
   readonly answer: Handler;
@@ -124,7 +126,8 @@ export function createFront(options: FrontOptions): Handler {
       }
       const startedAt = performance.now();
       const identity = span?.begin("identity");
-      const admission = await admit(authentication, request.headers.get("authorization"), addressOf);
+      const authorization = served.authorizationOf?.(request) ?? request.headers.get("authorization");
+      const admission = await admit(authentication, authorization, addressOf);
       identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
       identityDuration.observe(performance.now() - startedAt);
       if (admission.kind === "admitted") bindings.principal = admission.principal;

@@ -11,7 +11,7 @@ import {
 import type { Logger } from "../core/logger.ts";
 import { guardedSettings } from "./session_setting_kinds.ts";
 import { Buffer } from "node:buffer";
-import { untilAborted } from "../core/async/abort.ts";
+import { onAbort, untilAborted } from "../core/async/abort.ts";
 import { createRowReader } from "./read/read_rows.ts";
 import { sizeText } from "../core/text/units.ts";
 
@@ -125,8 +125,7 @@ async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connec
   let isAuthenticated = false;
   const client = createClient(stream, options);
   client.connection.once("authenticationOk", () => isAuthenticated = true);
-  const abort = () => stream.destroy();
-  signal.addEventListener("abort", abort, { once: true });
+  using _aborting = onAbort(signal, () => void stream.destroy());
   try {
     signal.throwIfAborted();
     const connection = createConnection(client, stream, options);
@@ -137,8 +136,6 @@ async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connec
     stream.destroy();
     signal.throwIfAborted();
     throw new LoginError(error, isAuthenticated);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

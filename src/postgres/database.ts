@@ -20,9 +20,9 @@ import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
+  lostError,
   refusedError,
   sentBytesOf,
-  sqlStateData,
   type StatementError,
   statementErrorOf,
   withoutPrefix,
@@ -285,10 +285,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const kind = error.code === "timeout" ? "timeout" : "failed";
       return { kind, message: error.message, ...(typeof hint === "string" && { hint }) };
     }
-    if (isConnectionLost(error)) {
-      const message = `Cannot read from database "${name}": the connection was lost; try again`;
-      throw new AppError("unavailable", message, { cause: error, ...sqlStateData(error) });
-    }
+    if (isConnectionLost(error)) throw lostError(name, error);
     return statementErrorOf(error, sql) ?? { kind: "failed", message: "the statement failed" };
   }
 

@@ -9,7 +9,7 @@ import type { OwnStatement, Row } from "./read/portal.ts";
 import { callerRights } from "./read/caller_settings.ts";
 import { heldSql } from "./read/plan_figures.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
-import { isConnectionLost, sqlStateData, statementErrorOf } from "./read/statement_error.ts";
+import { isConnectionLost, lostError, statementErrorOf } from "./read/statement_error.ts";
 import { untilStopped } from "./read/stop_statement.ts";
 import { quoteIdentifier } from "./sql_text.ts";
 import type { Lease } from "./pool/principal_pool.ts";
@@ -147,10 +147,7 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
         try {
           return await call();
         } catch (error) {
-          if (isConnectionLost(error)) {
-            const message = `Cannot read from database "${options.name}": the connection was lost; try again`;
-            throw new AppError("unavailable", message, { cause: error, ...sqlStateData(error) });
-          }
+          if (isConnectionLost(error)) throw lostError(options.name, error);
           const failed = statementErrorOf(error, sql);
           if (failed === undefined) throw error;
           return { reason: failed.message };

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { onAbort } from "../core/async/abort.ts";
 import { sleep } from "../core/async/deadline.ts";
 import type { Connection } from "./connection.ts";
 import type { Row } from "./read/portal.ts";
@@ -22,7 +23,7 @@ export interface SqlSession {
  */
 export function createSqlSession(connection: Connection, signal: AbortSignal, purpose: string): SqlSession {
   let cancelling: Promise<void> | undefined;
-  const cancel = () => cancelling = connection.cancel().catch(() => {});
+  const cancel = () => void (cancelling = connection.cancel().catch(() => {}));
   let isUntimed = false;
   // it reads records of our own, which grow with the table
   connection.limitBytes(Infinity);
@@ -40,7 +41,7 @@ export function createSqlSession(connection: Connection, signal: AbortSignal, pu
   return {
     async query(sql, parameters = []) {
       signal.throwIfAborted();
-      signal.addEventListener("abort", cancel, { once: true });
+      using _aborting = onAbort(signal, cancel);
       try {
         if (!isUntimed) await run(untimedSql, []);
         isUntimed = true;
@@ -54,8 +55,6 @@ export function createSqlSession(connection: Connection, signal: AbortSignal, pu
         }
         const data = { sqlState: Reflect.get(error, "code") };
         throw new AppError("upstream", `Cannot ${purpose}: ${error.message}`, { cause: error, data });
-      } finally {
-        signal.removeEventListener("abort", cancel);
       }
     },
     async restore(sql) {

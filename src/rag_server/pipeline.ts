@@ -24,6 +24,7 @@ import { createSearchQuestion } from "./search_question.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { QueueState } from "./watch/queue_state.ts";
+import type { TableState } from "./search/table_states.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 
@@ -120,6 +121,8 @@ export interface PipelineHealth {
   readonly database: Reachability;
   /** Optional: none where its tables have no queue of rows to embed. */
   readonly queue?: QueueState | undefined;
+  /** Optional: none where they could not be looked at, or callers have rows of their own. */
+  readonly tables?: readonly TableState[] | undefined;
 }
 
 export interface PipelineUsage {
@@ -139,6 +142,8 @@ interface PipelineOptions {
   readonly database: Pick<Database, "ping" | "rightsKey" | "checkCaller">;
   /** How far its vectors are behind. Optional; omit where no queue is looked at. */
   readonly queue?: () => Promise<QueueState | undefined>;
+  /** What is known of its tables. Optional; omit where they are not told of. */
+  readonly tables?: () => Promise<readonly TableState[] | undefined>;
   /** Whether callers might read rows of others, so that it does not serve. Optional; the default is never. */
   readonly isUnproven?: () => boolean;
   /** Whether its columns have vectors of another model, so that no question is answered. Optional; the default is never. */
@@ -327,12 +332,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {
-      const [pinged, ofCompletion, ofDatabase, queue] = await Promise.all([
+      // what one caller's rows do is nothing that another should see
+      const isOfAll = options.database.rightsKey(serverItself) === "";
+      const [pinged, ofCompletion, ofDatabase, queue, tables] = await Promise.all([
         reachabilityOf(embedding, phraseOf),
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
-        // what one caller's rows do is nothing that another should see
-        options.database.rightsKey(serverItself) === "" ? options.queue?.() : undefined,
+        isOfAll ? options.queue?.() : undefined,
+        isOfAll ? options.tables?.() : undefined,
       ]);
       const database = ofDatabase.reachable && options.isUnproven?.()
         ? { reachable: true, error: rowSecurityUnproven }
@@ -340,7 +347,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const ofEmbedding = pinged.reachable && options.isOtherModel?.()
         ? { reachable: true, error: otherModel }
         : pinged;
-      return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...defined({ queue }) };
+      const known = defined({ queue, tables });
+      return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...known };
     },
   };
 }

@@ -21,60 +21,11 @@ export interface StateRecord {
 /** What became of a record: it was kept, or it is gone; of one that expires nothing is told. */
 export type StateChange = (id: string, record: StateRecord | undefined) => void;
 
-/** The records of one kind, of which each process knows all. */
-export interface StateRecords {
-  /**
-   * Keeps a record, in place of one with its id. Once it resolves, this process knows what others changed until then.
-   *
-   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where the state is shared and cannot be reached; another
-   * state that fails is told in the log, and the record lasts as long as the process
-   */
-  keep(record: StateRecord): Promise<void>;
-  /**
-   * Forgets a record, here at once, and tries until it is done everywhere: what was ended stays ended.
-   *
-   * @returns whether it is done; otherwise it is tried again for as long as this process lives
-   */
-  forget(id: string): Promise<boolean>;
-  /** Tells of each record that there is, and from then on of what other processes keep and forget. */
-  follow(onChange: StateChange): void;
-}
-
 /** What a server must remember beyond its own end, and what all servers that use the state know together. */
-export interface State extends AsyncDisposable {
-  /** Whether other servers use it too. */
-  readonly isShared: boolean;
-  /** Milliseconds since 1970, by the clock that all who use the state share. */
-  now(): number;
-  of(kind: string): StateRecords;
-  /** Tells of each record of a kind that is ended, here or elsewhere; undefined: any may have been. */
-  onEnded(kind: string, listener: (id: string | undefined) => void): void;
-  /**
-   * Learns what other processes have changed until now, which also happens by itself, within a second.
-   * @throws {AppError} `unavailable`, with `retryAfterSeconds`
-   */
-  catchUp(): Promise<void>;
-  /** Whether anything was heard of it. */
-  hasAnswered(): boolean;
-  /** Whether it answers at the moment. */
-  isReachable(): boolean;
-  /**
-   * Whether what is known here may still be relied on.
-   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where nothing was heard of the state for too long
-   */
-  requireCurrent(): void;
-  /** Runs statements that change nothing. @throws as {@linkcode StateEngine.run} */
-  read(statements: readonly Statement[]): Promise<readonly (readonly StateRow[])[]>;
-  /**
-   * Runs statements in one transaction, after the clock was counted up, so that `currentVersion` is theirs alone.
-   *
-   * @throws as {@linkcode StateEngine.run}
-   */
-  change(
-    statements: readonly Statement[],
-    options?: RunOptions,
-  ): Promise<readonly (readonly StateRow[])[]>;
-}
+export type State = ReturnType<typeof openState>;
+
+/** The records of one kind, of which each process knows all. */
+export type StateRecords = ReturnType<State["of"]>;
 
 /** In a statement of `change`: the version of this change. */
 export const currentVersion = sql`(SELECT version FROM clock)`;
@@ -103,7 +54,7 @@ export function openState({ engine, graceMs, logger }: {
   /** For how long what is known is relied on where a shared state cannot be reached. */
   readonly graceMs: number;
   readonly logger: Logger;
-}): State {
+}) {
   const { name, isShared, now } = engine;
   const followers = new Map<string, StateChange[]>();
   const endListeners = new Map<string, ((id: string | undefined) => void)[]>();
@@ -121,10 +72,6 @@ export function openState({ engine, graceMs, logger }: {
   /** What fails at the moment: what is read may work while nothing can be written. */
   const failing = new Set<"read" | "write to">();
   let isClosed = false;
-  let catching: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  let forgetting: Promise<boolean> | undefined;
-  let forgettingNext: Promise<boolean> | undefined;
   let sweptAt = -Infinity;
 
   async function run(statements: readonly Statement[], options?: RunOptions) {
@@ -234,17 +181,7 @@ export function openState({ engine, graceMs, logger }: {
     });
   }
 
-  /** One at a time; whoever asks meanwhile gets the next. */
-  function catchUp(): Promise<void> {
-    if (catching === undefined) {
-      catching = learn().finally(() => catching = undefined);
-      return catching;
-    }
-    return next ??= catching.catch(() => {}).then(() => {
-      next = undefined;
-      return catchUp();
-    });
-  }
+  const catchUp = oneAtATime(learn);
 
   async function orWarn(doing: "read" | "write to", work: () => Promise<unknown>): Promise<boolean> {
     try {
@@ -280,17 +217,8 @@ export function openState({ engine, graceMs, logger }: {
     }
   }
 
-  /** One at a time; what is forgotten meanwhile is written together. */
-  function forgetSoon(): Promise<boolean> {
-    if (forgetting === undefined) {
-      forgetting = orWarn("write to", forgetAll).finally(() => forgetting = undefined);
-      return forgetting;
-    }
-    return forgettingNext ??= forgetting.then(() => {
-      forgettingNext = undefined;
-      return forgetSoon();
-    });
-  }
+  // what is forgotten meanwhile is written together
+  const forgetSoon = oneAtATime(() => orWarn("write to", forgetAll));
 
   async function sweep(): Promise<void> {
     sweptAt = performance.now();
@@ -324,10 +252,18 @@ export function openState({ engine, graceMs, logger }: {
   // it alone does not keep the process alive
   Deno.unrefTimer(timer);
   return {
+    /** Whether other servers use it too. */
     isShared,
+    /** Milliseconds since 1970, by the clock that all who use the state share. */
     now,
-    of: (kind) => ({
-      async keep({ id, value, expiresAt }) {
+    of: (kind: string) => ({
+      /**
+       * Keeps a record, in place of one with its id. Once it resolves, this process knows what others changed until then.
+       *
+       * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where the state is shared and cannot be reached; another
+       * state that fails is told in the log, and the record lasts as long as the process
+       */
+      async keep({ id, value, expiresAt }: StateRecord): Promise<void> {
         const write = () =>
           change([
             sql`INSERT INTO records (kind, id, value, created_at, expires_at, version)
@@ -341,36 +277,72 @@ export function openState({ engine, graceMs, logger }: {
         await write();
         await catchUp();
       },
-      forget(id) {
+      /**
+       * Forgets a record, here at once, and tries until it is done everywhere: what was ended stays ended.
+       *
+       * @returns whether it is done; otherwise it is tried again for as long as this process lives
+       */
+      forget(id: string): Promise<boolean> {
         const ids = toForget.get(kind) ?? new Set();
         toForget.set(kind, ids.add(id));
         return forgetSoon();
       },
-      follow(onChange) {
+      /** Tells of each record that there is, and from then on of what other processes keep and forget. */
+      follow(onChange: StateChange): void {
         const others = followers.get(kind) ?? [];
         followers.set(kind, [...others, onChange]);
         unread.add(kind);
       },
     }),
-    onEnded(kind, listener) {
+    /** Tells of each record of a kind that is ended, here or elsewhere; undefined: any may have been. */
+    onEnded(kind: string, listener: (id: string | undefined) => void): void {
       endListeners.set(kind, [...endListeners.get(kind) ?? [], listener]);
     },
+    /**
+     * Learns what other processes have changed until now, which also happens by itself, within a second.
+     * @throws {AppError} `unavailable`, with `retryAfterSeconds`
+     */
     catchUp,
+    /** Whether anything was heard of it. */
     hasAnswered: () => hasAnswered,
+    /** Whether it answers at the moment. */
     isReachable: () => performance.now() - learntAt < 3 * lookEveryMs,
-    requireCurrent() {
+    /**
+     * Whether what is known here may still be relied on.
+     * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where nothing was heard of the state for too long
+     */
+    requireCurrent(): void {
       if (!isShared || performance.now() - learntAt <= graceMs) return;
       throw new AppError("unavailable", stateIsAway, { data: { retryAfterSeconds: 1 } });
     },
+    /** Runs statements that change nothing. @throws as {@linkcode StateEngine.run} */
     read,
+    /**
+     * Runs statements in one transaction, after the clock was counted up, so that `currentVersion` is theirs alone.
+     *
+     * @throws as {@linkcode StateEngine.run}
+     */
     change,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       if (isClosed) return;
       clearInterval(timer);
       if (toForget.size > 0) await orWarn("write to", forgetAll);
       isClosed = true;
       await engine[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Work of which one runs at a time; all who ask for it meanwhile get the next. */
+function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let current: Promise<T> | undefined;
+  let next: Promise<T> | undefined;
+  return function ask(): Promise<T> {
+    if (current === undefined) return current = work().finally(() => current = undefined);
+    return next ??= current.catch(() => {}).then(() => {
+      next = undefined;
+      return ask();
+    });
   };
 }
 

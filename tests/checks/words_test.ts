@@ -98,6 +98,8 @@ async function* sources(folder = ""): AsyncGenerator<string> {
   const top = ["src", "tests", "bench", "tools"];
   for await (const { name, isDirectory } of Deno.readDir(new URL(folder || ".", root))) {
     if (folder === "" && name !== "main.ts" && !top.includes(name)) continue;
+    // the site has its packages below tools/
+    if (name === "node_modules") continue;
     if (isDirectory) yield* sources(`${folder}${name}/`);
     else if (name.endsWith(".ts")) yield folder + name;
   }

@@ -10,10 +10,11 @@ import { createChanges } from "../../src/tool_server/changes.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
 import { createTasks } from "../../src/tool_server/mcp/tasks.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
-import type { Prompt } from "../../src/tool_server/prompts/prompt.ts";
-import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
-import type { ResourceSource } from "../../src/tool_server/resources/resource.ts";
-import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
+import { createPromptRegistry, type Prompt } from "../../src/tool_server/prompts/prompt_registry.ts";
+import {
+  createResourceRegistry,
+  type ResourceSource,
+} from "../../src/tool_server/resources/resource_registry.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 import { errorResult, type Tool, type ToolRun } from "../../src/tool_server/tools/tool.ts";
 import { mcpOptions, plainTool } from "../support/mcp_endpoint.ts";

@@ -293,12 +293,23 @@ testWithPgvector(
   },
 );
 
-testWithPgvector("health tells what waits for vectors, unless rows are its callers' own", async () => {
-  await using fixture = await createFixture();
-  const queue = { waiting: 3, oldestSeconds: 1, setAside: 0 };
-  for (const [key, told] of [["", queue], ["claims", undefined]] as const) {
-    const database = { ...pipelineSettings.database, rightsKey: () => key };
-    const pipeline = await fixture.open({}, { database, queue: () => Promise.resolve(queue) });
-    assert.deepEqual((await pipeline.health()).queue, told);
-  }
-});
+testWithPgvector(
+  "health tells of tables and what waits for vectors, unless rows are its callers' own",
+  async () => {
+    await using fixture = await createFixture();
+    const queue = { waiting: 3, oldestSeconds: 1, setAside: 0 };
+    const unknown = { rows: undefined, ingested_at: undefined };
+    const tables = [{ name: "docs", keyword_index: false, vector_index: "hnsw", ...unknown }] as const;
+    for (const [key, told] of [["", { queue, tables }], ["claims", {}]] as const) {
+      const database = { ...pipelineSettings.database, rightsKey: () => key };
+      const pipeline = await fixture.open({}, {
+        database,
+        queue: () => Promise.resolve(queue),
+        tables: () => Promise.resolve(tables),
+      });
+      const { name: _name, embedding: _embedding, completion: _completion, database: _database, ...health } =
+        await pipeline.health();
+      assert.deepEqual(health, told);
+    }
+  },
+);

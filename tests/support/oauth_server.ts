@@ -69,14 +69,17 @@ export interface OpenPage {
   readonly html: string;
 }
 
-/** Opens pages and sends their forms, as a browser without scripts does; it stops at an address of another server. */
-export function createFormBrowser(origin: string) {
+/**
+ * Opens pages and sends their forms, as a browser without scripts does; it stops at an address of another server.
+ * @param follows whether it opens an address of this one; every one where absent
+ */
+export function createFormBrowser(origin: string, follows: (url: string) => boolean = () => true) {
   // by name and path: of two logins at once each has a cookie of its own (RFC 6265, section 5.3)
   const cookies = new Map<string, { name: string; value: string; path: string }>();
 
   async function request(url: string, init: RequestInit = {}): Promise<OpenPage> {
     const { pathname, origin: target } = new URL(url);
-    if (target !== origin) return { url, status: 0, headers: new Headers(), html: "" };
+    if (target !== origin || !follows(url)) return { url, status: 0, headers: new Headers(), html: "" };
     const cookie = [...cookies].filter(([, { path }]) => pathname.startsWith(path))
       .toSorted(([, one], [, other]) => other.path.length - one.path.length)
       .map(([, { name, value }]) => `${name}=${value}`).join("; ");

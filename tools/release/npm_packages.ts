@@ -71,6 +71,33 @@ export function packagesOfFiles(paths: Iterable<string>, locked: readonly Locked
   return locked.filter((one) => found.has(one));
 }
 
+/**
+ * The packages whose code a release carries: those that its bundle is made of, and those of the console's page.
+ *
+ * @param sources paths of the bundle's files
+ */
+export async function shippedPackages(sources: Iterable<string>, root: URL): Promise<NpmPackage[]> {
+  const lockOf = async (path: string) => lockedPackages(await Deno.readTextFile(new URL(path, root)));
+  // the page is built before a release, perhaps elsewhere
+  await runDeno(
+    ["install", "--quiet", "--config", "console/deno.json", "--entrypoint", "console/main.tsx"],
+    root,
+  );
+  const { npmCache } = JSON.parse(await runDeno(["info", "--json"], root));
+  const ofBundle = packagesOfFiles(sources, await lockOf("deno.lock"));
+  const others = (await lockOf("console/deno.lock")).filter(({ key }) =>
+    ofBundle.every((one) => one.key !== key)
+  );
+  return await Promise.all([...ofBundle, ...others].map((one) => describePackage(one, npmCache)));
+}
+
+async function runDeno(args: readonly string[], root: URL): Promise<string> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd: root })
+    .output();
+  if (!success) throw new Error(`deno ${args[0]} failed`);
+  return new TextDecoder().decode(stdout);
+}
+
 /** Adds what the package itself says. @throws {Deno.errors.NotFound} for one that Deno has not fetched */
 export async function describePackage(locked: LockedPackage, npmCache: string): Promise<NpmPackage> {
   const folder = await folderOf(locked, npmCache);

@@ -13,7 +13,7 @@ import { bundleProgram } from "../bundle_program.ts";
 import { compileProgram } from "../compile_program.ts";
 import { type ArchivedFile, tarGz, zip } from "./archives.ts";
 import { installedFiles } from "./installed_files.ts";
-import { describePackage, lockedPackages, packagesOfFiles } from "./npm_packages.ts";
+import { shippedPackages } from "./npm_packages.ts";
 import { npmTarball } from "./npm_tarball.ts";
 import { releaseNotes } from "./release_notes.ts";
 import { sbom } from "./sbom.ts";
@@ -46,7 +46,7 @@ if (!hasDpkgDeb) say("This machine has no dpkg-deb: Debian packages are not made
 await Deno.remove(options.output, { recursive: true }).catch(() => {});
 await Deno.mkdir(options.output, { recursive: true });
 await using bundle = await bundleProgram();
-const packages = await readPackages();
+const packages = await shippedPackages(bundle.sources, root);
 const notices = await thirdPartyNotices(packages, root);
 const installed = await installedFiles({ version, time, notices, root });
 // before the bundle's folder has executables in it
@@ -94,16 +94,6 @@ async function commitTime(): Promise<Date> {
       (await new Deno.Command("git", { args: ["log", "-1", "--format=%ct"], cwd: root }).output()).stdout,
     );
   return new Date(Number(epoch) * 1000);
-}
-
-async function readPackages() {
-  const locked = lockedPackages(await Deno.readTextFile(new URL("deno.lock", root)));
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], cwd: root })
-    .output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
-  return await Promise.all(
-    packagesOfFiles(bundle.sources, locked).map((one) => describePackage(one, npmCache)),
-  );
 }
 
 /** The archive that people unpack or the install script does, and the bundle for Claude Desktop. */

@@ -185,16 +185,14 @@ function serverChecks(
     ...issuers.map(issuerCheck),
     ...keyFiles.map((path) => secretFileCheck(path, "key")),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
-    ...(embedding === undefined ? [] : [serverEmbeddingCheck(embedding)]),
+    ...(embedding === undefined ? [] : [embeddingCheck(embedding, (signal) => embedPing(embedding, signal))]),
   ];
 }
 
-function serverEmbeddingCheck(embedding: EmbeddingProvider): Check {
-  return embeddingCheck(embedding, async (signal) => {
-    const { vectors: [vector] } = await embedding.embed({ texts: ["ping"], purpose: "query", signal });
-    if (vector === undefined) throw new ProviderError("provider", "the provider returned no vector");
-    return vector;
-  });
+async function embedPing(embedding: EmbeddingProvider, signal: AbortSignal): Promise<Float32Array> {
+  const { vectors: [vector] } = await embedding.embed({ texts: ["ping"], purpose: "query", signal });
+  if (vector === undefined) throw new ProviderError("provider", "the provider returned no vector for a text");
+  return vector;
 }
 
 function passwordFileChecks({ passwordFile }: DatabaseOptions): Check[] {
@@ -211,21 +209,11 @@ function pipelineChecks(
   const { name, database, options, tables, hasSources = false, isHybrid, embedding: own, next, completions } =
     pipeline;
   const { settingAt = formatPath, rerank } = pipeline;
-  async function embedPing(embedding: EmbeddingProvider): Promise<Float32Array> {
-    // checks of tables wait for it too, and have something to do after it
-    const { vectors: [vector] } = await withDeadline(
-      limitMs * 0.8,
-      signal,
-      (soon) => embedding.embed({ texts: ["ping"], purpose: "query", signal: soon }),
-    );
-    if (vector === undefined) {
-      throw new ProviderError("provider", "the provider returned no vector for a text");
-    }
-    return vector;
-  }
   const embedded = new Map<EmbeddingProvider, Promise<Float32Array>>();
   function embed(model: EmbeddingProvider): Promise<Float32Array> {
-    const vector = embedded.get(model) ?? embedPing(model);
+    // checks of tables wait for it too, and have something to do after it
+    const vector = embedded.get(model) ??
+      withDeadline(limitMs * 0.8, signal, (soon) => embedPing(model, soon));
     embedded.set(model, vector);
     return vector;
   }

@@ -9,7 +9,7 @@ import { silentLogger } from "../../core/logger.ts";
 import { createOnnxModels } from "../../llm/onnx/onnx_models.ts";
 import { configuredModels } from "../providers/provider_settings.ts";
 import { readAuthorities, readTls } from "../tls_files.ts";
-import { type Check, createCheck, error, warning } from "./check.ts";
+import { type Check, type CheckResult, createCheck, error, warning } from "./check.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { namesNothing, requirePath } from "./path_faults.ts";
 import { formatListenAddress, isLoopback } from "../../core/address.ts";
@@ -54,22 +54,18 @@ function stateChecks(config: Config): Check[] {
   ];
 }
 
-const nothingToRead: Check = {
-  name: "databases",
-  looksAt: "settings",
-  run: () =>
-    Promise.resolve([error(
-      "The configuration names neither a database nor a pipeline: there is nothing to read",
-      `-- Name a database under databases: ${ownCommand().name} -init asks for one, and writes config.yaml`,
-    )]),
-};
+function settingCheck(name: string, found: () => CheckResult): Check {
+  return { name, looksAt: "settings", run: () => Promise.resolve([found()]) };
+}
+
+const nothingToRead = settingCheck("databases", () =>
+  error(
+    "The configuration names neither a database nor a pipeline: there is nothing to read",
+    `-- Name a database under databases: ${ownCommand().name} -init asks for one, and writes config.yaml`,
+  ));
 
 function opennessCheck({ message, remedy }: Openness): Check {
-  return {
-    name: "callers",
-    looksAt: "settings",
-    run: () => Promise.resolve([warning(message, `-- To mend it, ${remedy}`)]),
-  };
+  return settingCheck("callers", () => warning(message, `-- To mend it, ${remedy}`));
 }
 
 /**

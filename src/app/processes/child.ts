@@ -26,6 +26,17 @@ export function joinParent(
     // what hangs, in a start too, must not stay: nobody else would end it
     Deno.unrefTimer(setTimeout(() => Deno.exit(143), stopWithinMs));
   });
+
+  /**
+   * From now on `answer` tells the other processes what they ask of that kind. What this returns asks all of them; what does
+   * not answer in time has told nothing, or null.
+   */
+  function amongOthers<Value, Answer>(kind: string, answer: (value: Value) => Answer) {
+    channel.on(kind, (value) => answer(value as Value));
+    return async (value?: Value) =>
+      await channel.ask("of others", { kind, value }) as (Awaited<Answer> | null | undefined)[];
+  }
+
   return {
     channel,
     /** Resolves once the parent says so, or is gone. */
@@ -37,15 +48,17 @@ export function joinParent(
       channel.on("metrics", () => metrics.families.map((family) => [family.name, family.read()]));
       return watchProcess(metrics, String(number));
     },
-    /** Of others that do not say in time how they are, one at least is not as it should be. */
+    amongOthers,
+    /** One that does not say in time how it is is not as it should be. */
     readinessOfAll: (server: ServedBy): ReadinessOfAll => (own) => {
-      channel.on(`readiness ${server}`, own);
+      const askOthers = amongOthers(`readiness ${server}`, own);
       const asking = createSingleFlight<Readiness>();
-      async function askOthers(): Promise<Readiness> {
-        const asked = channel.ask("readiness of others", server).catch(() => undefined);
-        return await Promise.race([asked, sleep(answerWithinMs)]) as Readiness | undefined ?? "degraded";
+      async function ofOthers(): Promise<Readiness> {
+        const asked = askOthers().catch(() => [undefined]);
+        const answers = await Promise.race([asked, sleep(answerWithinMs)]) ?? [undefined];
+        return worstOf(answers.map((answer) => answer ?? "degraded"));
       }
-      return async () => worstOf(await Promise.all([own(), asking.share(askOthers)]));
+      return async () => worstOf(await Promise.all([own(), asking.share(ofOthers)]));
     },
   };
 }

@@ -3,7 +3,6 @@ import { settlesWithin, sleep } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { freeAddress, stopWithinMs } from "../../http/listener.ts";
-import { type Readiness, worstOf } from "../../http/reachability.ts";
 import { serveEngine } from "../../state/parent_engine.ts";
 import { openLocalEngine } from "../open_state.ts";
 import type { RunOptions } from "../shared_parts.ts";
@@ -13,7 +12,7 @@ import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts
 import { fileURLToPath } from "node:url";
 import { permissions, v8Flags } from "./runtime_flags.ts";
 
-/** How long a process is waited for that is asked for its metrics or its readiness. */
+/** How long a process is waited for that is asked for its metrics, or by another process. */
 const answerWithinMs = 500;
 /** Before a process is started again: twice as long each time, until one has lived for a while. */
 const pauseMs = { first: 100, longest: 10_000 };
@@ -79,7 +78,7 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
     children.set(number, child);
     state?.serve(channel);
     channel.on("serves", () => noteServing(number));
-    channel.on("readiness of others", (server) => readinessBeside(number, String(server)));
+    channel.on("of others", (asked) => askBeside(number, asked as Parameters<typeof askBeside>[1]));
     // one that does not end by itself then can be told nothing any more
     void channel.closed.then(() => sleep(1_000)).then(kill);
     const { code, signal } = await process.status;
@@ -114,12 +113,15 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
     void tellServiceManager(config.notify_socket, logger);
   }
 
-  async function readinessBeside(number: number, server: string): Promise<Readiness> {
+  /** What each of the others answers; nothing of one that does not in time, or is to start again. */
+  async function askBeside(
+    number: number,
+    { kind, value }: { readonly kind: string; readonly value?: unknown },
+  ): Promise<unknown[]> {
     const numbers = Array.from({ length: processes }, (_, at) => at + 1).filter((other) => other !== number);
-    // one that does not answer, or is to start again, is not ready
-    const askOne = async (other: number) =>
-      await within(children.get(other)?.channel.ask(`readiness ${server}`)) ?? "degraded";
-    return worstOf(await Promise.all(numbers.map(askOne)) as Readiness[]);
+    return await Promise.all(
+      numbers.map((other) => within(children.get(other)?.channel.ask(kind, value))),
+    );
   }
 
   kept.push(keep(1));

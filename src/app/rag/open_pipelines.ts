@@ -14,7 +14,12 @@ import { createAnswerThreshold } from "../../rag_server/answer_threshold.ts";
 import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
-import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import {
+  openSearchedTable,
+  type SearchedTable,
+  type SearchedTableSettings,
+} from "../../rag_server/search/searched_table.ts";
+import { createTableReader } from "../../rag_server/search/table_states.ts";
 import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions } from "../open_databases.ts";
@@ -126,6 +131,7 @@ async function openPipeline(
       : search;
   const choose = (read: Read) => chooseModel(read, { tables, own: providers.embedding, next });
   let served: ServedModel = { tables, embedding: providers.embedding };
+  let looked: readonly SearchedTable[] = [];
   const queue = createQueueReader(database, tables.map(({ table }) => table));
   const proof = isReadAsCallers(databaseOptions)
     ? createRowSecurityProof({
@@ -136,33 +142,39 @@ async function openPipeline(
       now,
     })
     : undefined;
+  const retriever = createCurrentRetriever({
+    pipeline: config.name,
+    async open(signal) {
+      // first: another fault of the tables is no reason to go on with those that were proved before
+      await proof?.prove(signal);
+      const model = await choose((...sql) => readRows(database, signal, ...sql));
+      const opened = await Promise.all(
+        model.tables.map((table) => openSearchedTable(database, table, signal)),
+      );
+      if (model.embedding !== served.embedding) {
+        logger.info("Questions are embedded by another model", { model: model.embedding.name });
+      }
+      served = model;
+      looked = opened;
+      const search = searchBy(model.embedding);
+      const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
+      return proof?.guarding(retriever) ?? retriever;
+    },
+    now,
+    logger,
+  });
   const pipeline = createPipeline({
     name: config.name,
     description: config.description,
     availableToUsers: config.available_to_users,
-    retriever: createCurrentRetriever({
-      pipeline: config.name,
-      async open(signal) {
-        // first: another fault of the tables is no reason to go on with those that were proved before
-        await proof?.prove(signal);
-        const model = await choose((...sql) => readRows(database, signal, ...sql));
-        const opened = await Promise.all(
-          model.tables.map((table) => openSearchedTable(database, table, signal)),
-        );
-        if (model.embedding !== served.embedding) {
-          logger.info("Questions are embedded by another model", { model: model.embedding.name });
-        }
-        served = model;
-        const search = searchBy(model.embedding);
-        const retriever = withModel(createRetriever({ database, tables: opened, search, logger }), model);
-        return proof?.guarding(retriever) ?? retriever;
-      },
-      now,
-      logger,
-    }),
+    retriever,
     database,
     ...(proof !== undefined && { isUnproven: proof.isBroken }),
     queue: queue.read,
+    tables: createTableReader(database, async (signal) => {
+      await retriever(signal);
+      return looked;
+    }),
     embedding: { ...providers.embedding, ping: (signal) => served.embedding.ping(signal) },
     isOtherModel: () => served.fault !== undefined,
     completion: providers.completion,

@@ -1,21 +1,22 @@
-import type { Running } from "../shared_parts.ts";
+import { logoutRecorder, type Running } from "../shared_parts.ts";
 import { defined } from "../../core/defined.ts";
 import { createCalls } from "../../calls/calls.ts";
 import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
-import { createSharedDeadline } from "../../core/async/deadline.ts";
+import { createSharedDeadline, type SharedDeadline } from "../../core/async/deadline.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import { type Principal, principalKey } from "../../core/principal.ts";
+import type { Principal } from "../../core/principal.ts";
 import { createClientAddress } from "../../http/client_address.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
 import { createHostCheck } from "../../http/host_and_origin.ts";
 import { bodyTimeoutMs } from "../../http/request_body.ts";
 import type { Authentication } from "../../identity/authentication.ts";
-import type { FrontChecks } from "../../identity/front.ts";
+import type { FrontChecks, Served } from "../../identity/front.ts";
 import { createProtectedResource } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import {
   createForwardedIdentity,
+  type ForwardedIdentity,
   type ForwardedIdentityOptions,
 } from "../../rag_server/api/forwarded_identity.ts";
 import { createRagRoutes, type RagRoutesOptions } from "../../rag_server/api/rag_routes.ts";
@@ -45,10 +46,22 @@ interface RagServerOptions
   };
   /** Told of each request whose headers do not tell who asks. */
   readonly onIdentityRefused?: RagRoutesOptions["onIdentityRefused"];
+  /** Optional: adds the console; none where it is off, or the tool server has it. */
+  readonly withConsole?: ((served: Served, parts: RagConsoleParts) => Served) | undefined;
   readonly version: string;
 }
 
-type RagParts = Pick<Running, "audit" | "child" | "metrics" | "quotas" | "state" | "access" | "tracer">;
+type RagParts = Pick<
+  Running,
+  "audit" | "child" | "metrics" | "quotas" | "recentCalls" | "state" | "access" | "tracer"
+>;
+
+/** What the console has of the server that it is a part of. */
+export interface RagConsoleParts {
+  readonly pipelines: RunningPipelines;
+  readonly forwardedIdentity: ForwardedIdentity | undefined;
+  readonly bodyTimeout: SharedDeadline;
+}
 
 export interface RunningRagServer extends HttpServer {
   readonly pipelines: RunningPipelines;
@@ -113,48 +126,43 @@ async function serve(
   options: RagServerOptions & { readonly metrics: ServerMetrics },
 ) {
   const { config: { server, identity: claims }, identity, audit, child, state } = options;
-  const calls = createCalls({ quotas: options.quotas, audit, metrics: options.metrics });
+  const { quotas, metrics, recentCalls } = options;
+  const calls = createCalls({ quotas, audit, metrics, recentCalls });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   identity?.onEnded(calls.underWay.endPrincipal);
   const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
+  const forwardedIdentity = claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined;
+  const routes = createRagRoutes({
+    ...options,
+    authentication: identity?.authentication,
+    forwardedIdentity,
+    issuers: {
+      authorizationServer: oauth,
+      identityProvider: provider &&
+        { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
+    },
+    pipelines,
+    readinessOfAll: child?.readinessOfAll("rag_server"),
+    calls,
+    generations: () =>
+      state?.isShared
+        ? Object.fromEntries(
+          options.metrics.generations.family.read().map(({ labels: [of, which] }) => [of, which]),
+        )
+        : undefined,
+    isWaiting: () => state?.isShared === true && !state.hasAnswered(),
+    requestTimeoutMs: server.request_timeout,
+    hasChat: server.openai_api.enabled,
+    bodyTimeout,
+    onLogout: logoutRecorder(audit),
+  });
   const serving = await serveHttp({
     ...options,
     settings: server,
     section: "server",
     sharesPort: child !== undefined,
-    served: createRagRoutes({
-      ...options,
-      authentication: identity?.authentication,
-      forwardedIdentity: claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined,
-      issuers: {
-        authorizationServer: oauth,
-        identityProvider: provider &&
-          { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
-      },
-      pipelines,
-      readinessOfAll: child?.readinessOfAll("rag_server"),
-      calls,
-      generations: () =>
-        state?.isShared
-          ? Object.fromEntries(
-            options.metrics.generations.family.read().map(({ labels: [of, which] }) => [of, which]),
-          )
-          : undefined,
-      isWaiting: () => state?.isShared === true && !state.hasAnswered(),
-      requestTimeoutMs: server.request_timeout,
-      hasChat: server.openai_api.enabled,
-      bodyTimeout,
-      onLogout: audit && (({ session, address, requestId }) =>
-        audit.record({
-          event: "logout",
-          outcome: "ok",
-          principal: principalKey(session),
-          user: session.username,
-          address,
-          request: requestId,
-        })),
-    }),
+    served: options.withConsole?.(routes, { pipelines, forwardedIdentity, bodyTimeout }) ?? routes,
     checksOf,
     authentication: identity?.authentication,
     protectedResource: oauth === undefined && provider === undefined ? undefined : createProtectedResource({

@@ -1,8 +1,7 @@
-import { documentResources } from "../../tool_server/resources/document_resources.ts";
 import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
 import { askPipeline, searchKnowledgebase } from "../../tool_server/tools/documents/ask_pipeline.ts";
 import { type Embedding, generateEmbedding } from "../../tool_server/tools/documents/embedding.ts";
-import { fetchDocument } from "../../tool_server/tools/documents/fetch.ts";
+import { documentResources, fetchDocument } from "../../tool_server/tools/documents/fetch.ts";
 import {
   createPipelineDirectory,
   type Pipelines,

@@ -9,6 +9,7 @@ import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createHistory } from "../../tool_server/questions/history.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
+import type { toolConsole } from "./tool_console.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 import {
@@ -36,6 +37,7 @@ export async function runToolServer(
   const history = createHistory(running.state, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
+  const scopes = scopesByTool(config.http.auth);
   await using embedding = config.embedding === undefined
     ? undefined
     : (await import("../providers/open_providers.ts")).openEmbedding(running);
@@ -53,7 +55,7 @@ export async function runToolServer(
     offers: (part, name) => offers(config.builtins, part, name),
     hasDefinitions: demo || config.custom_definitions_path !== undefined,
     listsDefined: config.builtins.list === "all",
-    scopesByTool: scopesByTool(config.http.auth),
+    scopesByTool: scopes,
     endSession: async (id) => await identity?.endSession(id),
     onIncident: running.incidents.called,
   });
@@ -91,7 +93,9 @@ export async function runToolServer(
   );
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
-  const serving = { ...running, toolServer, identity };
+  const withConsole = running.recentCalls &&
+    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer, scopes });
+  const serving = { ...running, toolServer, identity, withConsole };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
@@ -174,6 +178,7 @@ function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): 
 interface Serving extends Running {
   readonly toolServer: ToolServer;
   readonly identity: Identity | undefined;
+  readonly withConsole: ReturnType<typeof toolConsole> | undefined;
 }
 
 async function runHttp(serving: Serving): Promise<void> {
@@ -210,7 +215,8 @@ async function runDemo(serving: Serving): Promise<void> {
       ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }
       : undefined,
   });
-  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  const hasConsole = serving.withConsole !== undefined;
+  print(demoGreeting({ url: server.url, hasConsole, ...(auth.enabled ? { token } : {}) }));
   serving.onServing();
   await stopped;
 }

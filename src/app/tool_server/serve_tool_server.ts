@@ -2,7 +2,7 @@ import type { Running } from "../shared_parts.ts";
 import { defined } from "../../core/defined.ts";
 import type { Config } from "../../config/mod.ts";
 import { isLoopback } from "../../core/address.ts";
-import { createSharedDeadline } from "../../core/async/deadline.ts";
+import { createSharedDeadline, type SharedDeadline } from "../../core/async/deadline.ts";
 import { createClientAddress } from "../../http/client_address.ts";
 import { pathOf } from "../../http/count_requests.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
@@ -29,6 +29,14 @@ interface ServeToolServerOptions
   readonly identityProvider?: ReadinessOptions["identityProvider"];
   /** Optional: what its tokens for this server are for. */
   readonly resource?: string | undefined;
+  /** Optional: adds the console; none where it is off. */
+  readonly withConsole?: ((served: Served, parts: ConsoleParts) => Served) | undefined;
+}
+
+/** What the console has of the server that it is a part of. */
+export interface ConsoleParts extends Pick<ServeToolServerOptions, "authentication" | "authorizationServer"> {
+  readonly readiness: ReturnType<typeof createReadiness>;
+  readonly bodyTimeout: SharedDeadline;
 }
 
 /**
@@ -41,29 +49,32 @@ export async function serveToolServer(
   const { http, toolServer, authentication, authorizationServer, child, state, metrics, logger } = options;
   const streamableHttp = createStreamableHttp({ ...toolServer, logger });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
+  const readiness = createReadiness({
+    databases: () => toolServer.entries,
+    providers: toolServer.providers,
+    identityProvider: options.identityProvider,
+    state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
+    readinessOfAll: child?.readinessOfAll("tool_server"),
+  });
   const endpoint = createEndpoint({
     serverInfo: toolServer.serverInfo,
     calls: toolServer.calls,
     authentication,
     streamableHttp,
     bodyTimeout,
-    readiness: createReadiness({
-      databases: () => toolServer.entries,
-      providers: toolServer.providers,
-      identityProvider: options.identityProvider,
-      state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
-      readinessOfAll: child?.readinessOfAll("tool_server"),
-    }),
+    readiness,
     replyDuration: metrics.stage("tool_server", "reply"),
     logger,
   });
+  const own = authorizationServer === undefined ? endpoint : withLogins(endpoint, authorizationServer);
+  const parts = { authentication, authorizationServer, readiness, bodyTimeout };
   const identityProvider = authentication && http.auth.identity_provider;
   const server = await serveHttp({
     ...options,
     settings: http,
     section: "http",
     sharesPort: child !== undefined,
-    served: authorizationServer === undefined ? endpoint : withLogins(endpoint, authorizationServer),
+    served: options.withConsole?.(own, parts) ?? own,
     checksOf: (settings) => checksOf(settings, { authentication, authorizationServer }),
     protectedResource: authorizationServer === undefined && identityProvider === undefined
       ? undefined

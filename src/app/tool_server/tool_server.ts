@@ -51,8 +51,11 @@ import {
   setupSemanticSearch,
 } from "../../tool_server/prompts/builtin_prompts.ts";
 
-interface ToolServerOptions
-  extends Pick<Running, "state" | "audit" | "serverInfo" | "metrics" | "quotas" | "tracer" | "logger"> {
+interface ToolServerOptions extends
+  Pick<
+    Running,
+    "state" | "audit" | "serverInfo" | "metrics" | "quotas" | "recentCalls" | "tracer" | "logger"
+  > {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   readonly waitBounds: WaitBounds;
@@ -121,7 +124,12 @@ export async function createToolServer(options: ToolServerOptions) {
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
-  const care = isCareOffered ? (await import("./care_tools.ts")).careTools({ directory, guard }) : [];
+  const care = isCareOffered
+    ? (await import("../../tool_server/tools/database_care/recommend_indexes.ts")).careTools({
+      directory,
+      guard,
+    })
+    : [];
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
   const tasks = createTasks({

@@ -5,7 +5,6 @@ import type { ChunkOptions } from "../../text/chunk_document.ts";
 import { counted, fieldLines, jsonText, type Print, visible } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 import { join } from "node:path";
-import type { Logger } from "../../core/logger.ts";
 import { createMetricsText } from "../../http/metrics_text.ts";
 import { createGauges, type MetricFamily } from "../../core/metrics/metric_family.ts";
 
@@ -57,24 +56,29 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
 }
 
-/** @param summary absent where the run ended with an error before it did anything */
+/**
+ * Writes the metrics of a run into a folder, in place of those of the pipeline's run before: the textfile collector of
+ * Prometheus's node_exporter reads it, as another user. That they cannot be written is a warning: the run is done.
+ *
+ * @param summary absent where the run ended with an error before it did anything
+ */
 async function leaveMetrics(
   { pipeline, metricsFolder, isDryRun = false, logger }: IngestOperationOptions,
   seconds: number,
   summary?: IngestSummary,
 ): Promise<void> {
   if (metricsFolder === undefined || isDryRun) return;
-  const { added, changed, unchanged, removed, skipped, failed, refusals, fault } = summary ?? {};
-  const files = { added, changed, unchanged, removed, skipped: skipped?.length, failed: failed?.length };
-  await writeIngestMetrics(metricsFolder, {
-    pipeline,
-    endedAt: Date.now(),
-    seconds,
-    hasSucceeded: failed?.length === 0 && refusals?.length === 0 && fault === undefined,
-    files: Object.fromEntries(Object.entries(files).map(([result, count]) => [result, count ?? 0])),
-    chunksWritten: summary?.chunksWritten ?? 0,
-    tokens: summary?.promptTokens ?? 0,
-  }, logger);
+  // the collector reads files whose names end with .prom
+  const path = join(metricsFolder, `postern_ingest_${encodeURIComponent(pipeline)}.prom`);
+  const temporary = `${path}.tmp`;
+  try {
+    const text = await createMetricsText(ingestMetrics({ pipeline, seconds, summary }));
+    await Deno.writeTextFile(temporary, await text.write());
+    if (Deno.build.os !== "windows") await Deno.chmod(temporary, 0o644);
+    await Deno.rename(temporary, path);
+  } catch (error) {
+    logger.warn(`Cannot write the metrics of the run to ${path}`, { error });
+  }
 }
 
 function summaryJson(
@@ -157,43 +161,18 @@ function section(heading: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ["", `${heading}:`, ...lines.map((line) => `  ${line}`)];
 }
 
-/**
- * Writes the metrics of a run into a folder, in place of those of the pipeline's run before: the textfile collector of
- * Prometheus's node_exporter reads it, as another user. That they cannot be written is a warning: the run is done.
- */
-export async function writeIngestMetrics(folder: string, run: IngestRun, logger: Logger): Promise<void> {
-  // the collector reads files whose names end with .prom
-  const path = join(folder, `postern_ingest_${encodeURIComponent(run.pipeline)}.prom`);
-  const temporary = `${path}.tmp`;
-  try {
-    const text = await createMetricsText(ingestMetrics(run));
-    await Deno.writeTextFile(temporary, await text.write());
-    if (Deno.build.os !== "windows") await Deno.chmod(temporary, 0o644);
-    await Deno.rename(temporary, path);
-  } catch (error) {
-    logger.warn(`Cannot write the metrics of the run to ${path}`, { error });
-  }
-}
-
 /** What the last run of `-ingest` into one pipeline did. */
 interface IngestRun {
   readonly pipeline: string;
-  /** In milliseconds since 1970. */
-  readonly endedAt: number;
   readonly seconds: number;
-  /** Whether all that was asked for was done. */
-  readonly hasSucceeded: boolean;
-  /** By what was done with them; none where the run ended before it looked at any. */
-  readonly files: Readonly<Record<string, number>>;
-  readonly chunksWritten: number;
-  readonly tokens: number;
+  readonly summary: IngestSummary | undefined;
 }
 
-/** The metrics of a run; of no run, their names. */
+/** The metrics of a run that ends now; of no run, their names. */
 export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
-  const gauge = (name: string, help: string, value: (run: IngestRun) => number) => {
+  const gauge = (name: string, help: string, value: (run: IngestRun) => number | undefined) => {
     const { family, collect } = createGauges(name, help, ["pipeline"]);
-    if (run !== undefined) collect(() => [{ labels: [run.pipeline], value: value(run) }]);
+    if (run !== undefined) collect(() => [{ labels: [run.pipeline], value: value(run) ?? 0 }]);
     return family;
   };
   const files = createGauges(
@@ -202,28 +181,38 @@ export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
     ["pipeline", "result"],
   );
   if (run !== undefined) {
+    const { added, changed, unchanged, removed, skipped, failed } = run.summary ?? {};
+    const counts = { added, changed, unchanged, removed, skipped: skipped?.length, failed: failed?.length };
     files.collect(() =>
-      Object.entries(run.files).map(([result, value]) => ({ labels: [run.pipeline, result], value }))
+      Object.entries(counts).map(([result, value = 0]) => ({ labels: [run.pipeline, result], value }))
     );
   }
   return [
     gauge(
       "postern_ingest_last_run_timestamp_seconds",
       "When the last run ended, in seconds since 1970.",
-      ({ endedAt }) => endedAt / 1_000,
+      () => Date.now() / 1_000,
     ),
     gauge(
       "postern_ingest_success",
       "1 if the last run did all that it was to do, else 0.",
-      ({ hasSucceeded }) => hasSucceeded ? 1 : 0,
+      ({ summary }) => Number(summary !== undefined && isWhole(summary)),
     ),
     gauge("postern_ingest_run_seconds", "How long the last run took.", ({ seconds }) => seconds),
     files.family,
-    gauge("postern_ingest_chunks", "Chunks that the last run wrote.", ({ chunksWritten }) => chunksWritten),
+    gauge(
+      "postern_ingest_chunks",
+      "Chunks that the last run wrote.",
+      ({ summary }) => summary?.chunksWritten,
+    ),
     gauge(
       "postern_ingest_tokens",
       "Tokens that the last run used, as the provider counts them.",
-      ({ tokens }) => tokens,
+      ({ summary }) => summary?.promptTokens,
     ),
   ];
+}
+
+function isWhole({ failed, refusals, fault }: IngestSummary): boolean {
+  return failed.length === 0 && refusals.length === 0 && fault === undefined;
 }

@@ -15,7 +15,7 @@ import { evaluateAnswers } from "../../rag_server/evaluate/evaluate_answers.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
-import { chunkSizes } from "../../rag_server/ingest/chunk_sizes.ts";
+import { chunkSizes } from "../../rag_server/ingest/ingest.ts";
 import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
 import { reembedPipeline } from "./reembed_operation.ts";
 import { setUpWatch, watchPipeline } from "./watch_operation.ts";

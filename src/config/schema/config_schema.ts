@@ -5,6 +5,7 @@ import { builtins } from "./builtins.ts";
 import { databases, state } from "./databases.ts";
 import {
   address,
+  callers,
   choice,
   duration,
   filePath,
@@ -99,6 +100,16 @@ const metrics = section({
   ),
 });
 
+/** The web page on the server's own port. */
+const consolePage = section({
+  enabled: toggle().optional().describe(
+    "Serve the console at /console/, on the tool server's port, else the RAG server's; without it, where the address is a loopback address, and in the demo",
+  ),
+  administrators: callers().prefault([]).describe(
+    "Users, and `group:NAME` for groups, who see all calls and how the server is; where nobody is asked for a token, everyone does",
+  ),
+});
+
 /** What goes to a collector of OpenTelemetry's. */
 const traces = section({
   endpoint: webAddress().optional().describe(
@@ -138,6 +149,7 @@ export const configSchema = section({
   audit: audit.prefault({}),
   metrics: metrics.prefault({}),
   traces: traces.prefault({}),
+  console: consolePage.prefault({}),
   data_dir: filePath().optional().describe(
     "Folder for data that a restart keeps, such as sessions and remembered requests",
   ),

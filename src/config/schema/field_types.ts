@@ -193,10 +193,7 @@ export const apiKey = () =>
   checked("a key of printable ASCII without blanks", (value) => /^\s*[\x21-\x7e]+\s*$/.test(value));
 
 /** Sampling temperature; vendors differ in the most that they take. */
-export const temperature = () => {
-  const error = "expected a number from 0 to 2";
-  return z.number({ error }).min(0, { error }).max(2, { error });
-};
+export const temperature = () => number(0, 2);
 
 export const textMap = () => z.record(z.string(), text(), { error: "expected a mapping of names to text" });
 
@@ -224,7 +221,7 @@ function converted<In, T>(error: string, written: z.ZodType<In>, convert: (value
   });
 }
 
-function checked(form: string, holds: (value: string) => boolean) {
+export function checked(form: string, holds: (value: string) => boolean) {
   const error = `expected ${form}`;
   return z.string({ error }).refine(holds, { error });
 }

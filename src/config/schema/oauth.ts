@@ -1,22 +1,21 @@
 import { z } from "zod";
 import { isLoopback } from "../../core/address.ts";
-import { filePath, list, parsed, section, text, toggle } from "./field_types.ts";
+import { checked, filePath, list, parsed, section, text, toggle } from "./field_types.ts";
 import { parseDuration } from "../../core/text/units.ts";
 
 /** A lifetime that is longer than nothing; the parsed value is in milliseconds. */
-const lifetime = () => {
-  return parsed("a duration of a second or more, such as 10m, 1h or 30d", (value) => {
+const lifetime = () =>
+  parsed("a duration of a second or more, such as 10m, 1h or 30d", (value) => {
     const ms = parseDuration(value);
     return ms !== undefined && ms >= 1_000 ? ms : undefined;
   });
-};
 
 /** RFC 8414, section 2, but for loopback, where no certificate is to be had. */
-const issuer = () => {
-  const error =
-    "expected a URL such as https://mcp.example.com, without a query or fragment; http:// only for this machine itself";
-  return z.string({ error }).refine(isIssuer, { error });
-};
+const issuer = () =>
+  checked(
+    "a URL such as https://mcp.example.com, without a query or fragment; http:// only for this machine itself",
+    isIssuer,
+  );
 
 function isIssuer(value: string): boolean {
   if (!/^https?:\/\/[^?#\s\\]+$/i.test(value)) return false;
@@ -26,11 +25,11 @@ function isIssuer(value: string): boolean {
 }
 
 /** RFC 8252, section 7: an app's own scheme, a claimed https URL, or loopback. */
-const redirectUri = () => {
-  const error =
-    "expected an https URL, an http URL of this machine itself, or a URL of an app's own scheme, without a fragment";
-  return z.string({ error }).refine(isRedirectUri, { error });
-};
+const redirectUri = () =>
+  checked(
+    "an https URL, an http URL of this machine itself, or a URL of an app's own scheme, without a fragment",
+    isRedirectUri,
+  );
 
 /** Schemes that a browser acts on by itself. */
 const schemesOfBrowsers =

@@ -10,6 +10,13 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
   });
 }
 
+/** Calls `listener` when the signal aborts, at once where it has, until this is disposed of. */
+export function onAbort(signal: AbortSignal, listener: () => void): Disposable {
+  if (signal.aborted) listener();
+  else signal.addEventListener("abort", listener, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener("abort", listener) };
+}
+
 /** Who or what ended a call before its answer, in words that go on from "because". */
 export type EndOfCall =
   | "its caller disconnected"

@@ -30,9 +30,27 @@ export function startThread<Request, Reply>(
       else port.postMessage(request);
       return pending.promise;
     },
+    /** What was asked, and has no answer, is rejected. */
     close(): void {
       port.close();
       worker.terminate();
+      pending.reject(new Error("the thread was closed"));
     },
   };
+}
+
+/**
+ * The other side, for the worker's module: answers each request, once `open` has made the answers from the first message.
+ */
+export function answerRequests<Start, Request, Reply>(
+  open: (start: Start) => Promise<(request: Request) => Reply | Promise<Reply>>,
+): void {
+  addEventListener("message", async (event) => {
+    if (!(event instanceof MessageEvent)) return;
+    const [port] = event.ports;
+    if (port === undefined) return;
+    const answer = await open(event.data);
+    port.onmessage = async ({ data }: MessageEvent<Request>) => port.postMessage(await answer(data));
+    port.postMessage("ready");
+  });
 }

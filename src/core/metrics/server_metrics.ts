@@ -7,6 +7,7 @@ import {
   type MetricFamily,
   type Sample,
 } from "./metric_family.ts";
+import { sha256 } from "../text/sha256.ts";
 
 /** The two servers, as labels name them. */
 export type ServedBy = "tool_server" | "rag_server";
@@ -343,5 +344,26 @@ function countEnds(
     if (counter === undefined) ofWhat.counters.set(result, counter = ofWhat.counter(String(result)));
     counter.add();
     ofWhat.seconds.observe(ms);
+  };
+}
+
+/**
+ * What tells one content of a file from another, where several servers should have the same: for
+ * `ServerMetrics.generations`.
+ *
+ * @param of `configuration`, `tokens` or `users`
+ * @param text what the server runs with at the moment; undefined where there is no file
+ */
+export function readGeneration(of: string, text: () => string | undefined): () => Sample[] {
+  let known: { readonly text: string | undefined; readonly generation: string } | undefined;
+  return () => {
+    const current = text();
+    if (known === undefined || known.text !== current) {
+      known = {
+        text: current,
+        generation: current === undefined ? "none" : sha256(current).slice(0, 12),
+      };
+    }
+    return [{ labels: [of, known.generation], value: 1 }];
   };
 }

@@ -301,6 +301,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     issuer,
     authorizationUrl: metadata.authorization_endpoint,
     tokenUrl: metadata.token_endpoint,
+    revocationUrl: metadata.revocation_endpoint,
+    refreshLifetimeMs: options.lifetimesMs.refreshToken,
     scopes: [oauthScope],
     /** The route of a path, for counting; undefined where the authorization server has none. */
     routeOf(full: string): string | undefined {

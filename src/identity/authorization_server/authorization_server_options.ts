@@ -26,6 +26,8 @@ export interface AuthorizationServerOptions {
   readonly allowedRedirectUris: readonly string[];
   /** Origins of web pages that may call this server. */
   readonly allowedOrigins: readonly string[];
+  /** Whether the console is a client, which need not register: `consoleClient`. */
+  readonly hasConsole: boolean;
   readonly branding: Omit<Branding, "hasLogo" | "staticPath">;
   /** How long an unused grant lasts, for people. */
   readonly refreshLifetimeText: string;

@@ -11,10 +11,8 @@ const longestGrantSeconds = 365 * 24 * 3_600;
 
 /** What `oidc-provider` is made with: the grants of OAuth 2.1 alone, and what of OpenID Connect can be switched off is off. */
 export function providerConfiguration(
-  { lifetimesMs, allowRegistration, cookieKeys, resources, accounts }: Pick<
+  { issuer, hasConsole, lifetimesMs, allowRegistration, cookieKeys, resources, accounts }:
     AuthorizationServerOptions,
-    "lifetimesMs" | "allowRegistration" | "cookieKeys" | "resources" | "accounts"
-  >,
   { oidc, prefix, adapter, devicePages, ours, findGrant, renderError }: {
     readonly oidc: OidcModule;
     /** Of the issuer's path; empty where it has none. */
@@ -50,6 +48,7 @@ export function providerConfiguration(
     // which web pages may call is decided before (http/host_and_origin)
     clientBasedCORS: () => true,
     claims: {},
+    clients: hasConsole ? [consoleClient(issuer)] : [],
     cookies: {
       keys: cookieKeys.secrets,
       names: cookieNames,
@@ -121,6 +120,22 @@ export function providerConfiguration(
       Session: interactionSeconds,
       IdToken: 60,
     },
+  };
+}
+
+export const consoleClientId = "postern-console";
+
+/** Where the console waits for its code. */
+export const consoleCallback = (issuer: string) => `${issuer.replace(/\/$/, "")}/console/callback`;
+
+/** The one client that is built in: the console, whose users are asked for consent as for any other. */
+function consoleClient(issuer: string) {
+  return {
+    client_id: consoleClientId,
+    client_name: "Postern's console",
+    redirect_uris: [consoleCallback(issuer)],
+    // a native one may be called back on any port
+    application_type: "web",
   };
 }
 

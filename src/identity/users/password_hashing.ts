@@ -1,6 +1,7 @@
 import bcrypt from "bcryptjs";
 import { createGate } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
+import { startThread } from "../../core/async/thread.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { longestPasswordBytes } from "./password_limits.ts";
 
@@ -115,20 +116,22 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
   const { workers = Math.max(1, navigator.hardwareConcurrency - 1), maxWaiting = 100 } = options;
   const gate = createGate({ places: workers, maxWaiting, maxWaitMs });
   const closing = new AbortController();
-  const idle: PasswordThread[] = [];
-  const threads = new Set<PasswordThread>();
+  const idle: ReturnType<typeof startPasswords>[] = [];
+  const threads = new Set<ReturnType<typeof startPasswords>>();
 
   async function compareOnThread({ password, hash, totalCost }: PasswordRequest): Promise<Comparison> {
-    const thread = idle.pop() ?? startThread();
+    const thread = idle.pop() ?? startPasswords();
     threads.add(thread);
     try {
-      const matches = await thread.compare({ password, hash, totalCost });
+      await thread.started;
+      const matches = await thread.ask({ password, hash, totalCost });
       idle.push(thread);
       return matches ? "match" : "mismatch";
-    } catch (error) {
+    } catch (cause) {
       threads.delete(thread);
       thread.close();
-      throw error;
+      if (closing.signal.aborted) throw stopping();
+      throw new AppError("internal", "Cannot check a password: its worker failed", { cause });
     }
   }
 
@@ -161,44 +164,12 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
   };
 }
 
-type PasswordThread = ReturnType<typeof startThread>;
-
-function startThread() {
-  // all that it needs comes in messages
-  const worker = new Worker(import.meta.resolve("./password_worker.ts"), {
-    type: "module",
-    deno: { permissions: "none" },
-  });
-  const { port1: port, port2: workerPort } = new MessageChannel();
-  let pending: PromiseWithResolvers<boolean> | undefined;
-  const close = () => {
-    port.close();
-    worker.terminate();
-    pending?.reject(stopping());
-  };
-  port.onmessage = ({ data }: MessageEvent<boolean>) => pending?.resolve(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    pending?.reject(
-      new AppError("internal", "Cannot check a password: its worker failed", { cause: event.message }),
-    );
-  };
-  worker.postMessage(undefined, [workerPort]);
-  return {
-    /** @throws AppError `internal` where the thread fails */
-    compare(request: PasswordRequest): Promise<boolean> {
-      pending = Promise.withResolvers();
-      port.postMessage(request);
-      return pending.promise;
-    },
-    close,
-  };
-}
+// all that it needs comes in messages
+const startPasswords = () =>
+  startThread<PasswordRequest, boolean>(import.meta.resolve("./password_worker.ts"), "none");
 
 function stopping(): AppError {
-  return cannotLogIn("the server is stopping", 1);
-}
-
-function cannotLogIn(reason: string, retryAfterSeconds: number): AppError {
-  return new AppError("unavailable", `Cannot log in: ${reason}`, { data: { retryAfterSeconds } });
+  return new AppError("unavailable", "Cannot log in: the server is stopping", {
+    data: { retryAfterSeconds: 1 },
+  });
 }

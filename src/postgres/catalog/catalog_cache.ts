@@ -7,32 +7,7 @@ import type { Database, ReadRequest } from "../database.ts";
 import { readSampleValues, type SampleValues } from "./sample_values.ts";
 import { createSingleFlight, type SingleFlight } from "../../core/async/single_flight.ts";
 
-/**
- * The catalogs that questions are answered from, one for each database and each set of rights in it. A catalog is
- * served for `checkEveryMs` after it was last known to be current; then the database is asked for its fingerprint, and
- * read again where that differs. Callers wait for this, and never get the catalog from before a change that the check
- * sees: not a table that was dropped, and not one that their role may no longer read.
- *
- * Where the check or the read throws, so does the call, and the old catalog is not served: whether the rights still hold
- * is not known then, and a statement written from it would reach the same database a moment later. The old catalog is
- * kept: once the database answers again, one check is enough to serve it.
- *
- * Disposing of the cache stops what is being read, and forgets everything.
- */
-export interface CatalogCache<T> extends Disposable {
-  /**
-   * What `prepare` made of the catalog as the caller's rights show it.
-   *
-   * @throws {AppError} `unavailable`, `timeout` or `upstream` where the catalog cannot be checked or read
-   * @throws what `prepare` throws, and the signal's reason where it aborts
-   */
-  get(database: Database, request: CatalogCacheRequest): Promise<T>;
-  /**
-   * The same, by a check that starts after this call: for a statement that failed because something does not exist.
-   * @throws as {@linkcode get}
-   */
-  recheck(database: Database, request: CatalogCacheRequest): Promise<T>;
-}
+export type CatalogCache<T> = ReturnType<typeof createCatalogCache<T>>;
 
 type CatalogCacheRequest = Pick<ReadRequest, "principal" | "signal">;
 
@@ -87,7 +62,19 @@ const maxAgeMs = 30 * 60_000;
 /** Of a catalog that lacks what a locked table would not tell. */
 const maxIncompleteAgeMs = 30_000;
 
-export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogCache<T> {
+/**
+ * The catalogs that questions are answered from, one for each database and each set of rights in it. A catalog is
+ * served for `checkEveryMs` after it was last known to be current; then the database is asked for its fingerprint, and
+ * read again where that differs. Callers wait for this, and never get the catalog from before a change that the check
+ * sees: not a table that was dropped, and not one that their role may no longer read.
+ *
+ * Where the check or the read throws, so does the call, and the old catalog is not served: whether the rights still hold
+ * is not known then, and a statement written from it would reach the same database a moment later. The old catalog is
+ * kept: once the database answers again, one check is enough to serve it.
+ *
+ * Disposing of the cache stops what is being read, and forgets everything.
+ */
+export function createCatalogCache<T>(options: CatalogCacheOptions<T>) {
   const { prepare, samples, now, logger, onChange, checkEveryMs = 2_000, maxEntries = 64 } = options;
   // least recently used first
   const places = new Map<string, Place<T>>();
@@ -163,20 +150,30 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
   }
 
   return {
-    async get(database, { principal, signal }) {
+    /**
+     * What `prepare` made of the catalog as the caller's rights show it.
+     *
+     * @throws {AppError} `unavailable`, `timeout` or `upstream` where the catalog cannot be checked or read
+     * @throws what `prepare` throws, and the signal's reason where it aborts
+     */
+    async get(database: Database, { principal, signal }: CatalogCacheRequest): Promise<T> {
       const place = placeOf(database, principal);
       const { entry, flight } = place;
       if (entry !== undefined && now() - entry.checkedAt < checkEveryMs) return entry.value;
       return await flight.join(signal, (shared) => check(place, database, { principal, signal: shared }));
     },
-    async recheck(database, { principal, signal }) {
+    /**
+     * The same, by a check that starts after this call: for a statement that failed because something does not exist.
+     * @throws as {@linkcode get}
+     */
+    async recheck(database: Database, { principal, signal }: CatalogCacheRequest): Promise<T> {
       const place = placeOf(database, principal);
       return await place.flight.joinNext(
         signal,
         (shared) => check(place, database, { principal, signal: shared }),
       );
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       isClosed = true;
       for (const { flight } of places.values()) flight.stop();
       places.clear();

@@ -1,7 +1,7 @@
 import { lookup, type LookupAddress } from "node:dns";
 import { connect, type Socket } from "node:net";
 import { canonicalIpAddress } from "../../core/address.ts";
-import { untilAborted } from "../../core/async/abort.ts";
+import { onAbort, untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Connection, login } from "../connection.ts";
@@ -161,7 +161,7 @@ async function closeIfMismatched(
 ): Promise<string | undefined> {
   if (wanted === "any") return undefined;
   const close = () => void connection.close();
-  signal.addEventListener("abort", close, { once: true });
+  using _aborting = onAbort(signal, close);
   try {
     const { rows } = await connection.client.query<[string, string]>({
       text:
@@ -176,7 +176,5 @@ async function closeIfMismatched(
     close();
     signal.throwIfAborted();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", close);
   }
 }

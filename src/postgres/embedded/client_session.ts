@@ -2,8 +2,7 @@ import { startTimer } from "../../core/async/deadline.ts";
 import type { Queue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ClientStream, PacketInbox } from "./client_stream.ts";
-import type { PgliteBackend } from "./pglite_backend.ts";
-import { executeAll } from "./pglite_instance.ts";
+import { executeAll, type PgliteBackend } from "./pglite_instance.ts";
 import {
   BackendError,
   cancelledByUser,

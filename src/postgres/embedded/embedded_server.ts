@@ -7,7 +7,7 @@ import { lockWithin } from "../../core/files/file_lock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createClientSession } from "./client_session.ts";
 import { ClientStream } from "./client_stream.ts";
-import { createPgliteBackend } from "./pglite_backend.ts";
+import { createPgliteBackend } from "./pglite_instance.ts";
 import {
   encode,
   errorResponse,
@@ -33,11 +33,7 @@ export interface EmbeddedServerOptions {
 }
 
 /** PostgreSQL inside of this process. */
-export interface EmbeddedServer extends AsyncDisposable {
-  /** A new connection's client end; it has what a driver calls on a socket. Any user that is a role, no password. */
-  openStream(): Duplex;
-  close(): Promise<void>;
-}
+export type EmbeddedServer = Awaited<ReturnType<typeof createEmbeddedServer>>;
 
 /** The one database that there is. */
 export const embeddedDatabaseName = "postgres";
@@ -51,7 +47,7 @@ export const embeddedDatabaseName = "postgres";
  *
  * @throws AppError `unavailable` where the database doesn't start, `conflict` where another server has the directory
  */
-export async function createEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+export async function createEmbeddedServer(options: EmbeddedServerOptions) {
   const { dataDir, snapshot, prepare = () => [], statementTimeoutMs, logger } = options;
   logger.info("starting an embedded PostgreSQL, which takes a few seconds");
   const unlock = dataDir === "memory" ? () => {} : await lockDirectory(dataDir);
@@ -62,6 +58,7 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
   const queue = createQueue();
   const streams = new Set<ClientStream>();
   const cancels = new Map<number, { secret: number; cancel: () => void }>();
+  let lastProcessId = 0;
 
   async function serve(stream: ClientStream): Promise<void> {
     const startup = await readStartup(stream);
@@ -80,7 +77,7 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
       return stream.send(errorResponse("FATAL", "3D000", `database "${database}" does not exist`));
     }
     const session = createClientSession({ stream, parameters, backend, queue, statementTimeoutMs, logger });
-    const [processId, secret] = [unusedProcessId(), randomInt(2 ** 31)];
+    const [processId, secret] = [++lastProcessId, randomInt(2 ** 31)];
     cancels.set(processId, { secret, cancel: session.cancel });
     try {
       await stream.send(encode(
@@ -94,11 +91,6 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
     } finally {
       cancels.delete(processId);
     }
-  }
-
-  function unusedProcessId(): number {
-    const processId = randomInt(1, 2 ** 31);
-    return cancels.has(processId) ? unusedProcessId() : processId;
   }
 
   function openStream(): ClientStream {
@@ -125,7 +117,12 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
 
   let closing: Promise<void> | undefined;
   const closeOnce = () => closing ??= close();
-  return { openStream, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+  return {
+    /** A new connection's client end; it has what a driver calls on a socket. Any user that is a role, no password. */
+    openStream: (): Duplex => openStream(),
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
+  };
 }
 
 type Startup =

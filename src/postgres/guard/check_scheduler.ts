@@ -22,12 +22,7 @@ export interface Asker {
  * The statement guard for a server with many callers. A check that takes longer than a few milliseconds runs on a
  * separate thread, so that one caller's statements do not delay another's.
  */
-export interface CheckScheduler {
-  /** @throws {AppError} `overloaded` where too many long statements of the caller wait for their check */
-  check(sql: string, by: Asker): GuardResult | Promise<GuardResult>;
-  /** As `StatementGuard.fingerprint`; also undefined where the time does not suffice. */
-  fingerprint(sql: string, by: Asker): Promise<string | undefined>;
-}
+export type CheckScheduler = Omit<Awaited<ReturnType<typeof createCheckScheduler>>, typeof Symbol.dispose>;
 
 /**
  * In UTF-16 units. The worst known statement of this length takes 5 ms, and most take less than 1 ms. A thread adds
@@ -73,7 +68,7 @@ const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
  */
 export async function createCheckScheduler(
   { durations = createHistogram() }: { readonly durations?: Histogram } = {},
-): Promise<CheckScheduler & Disposable> {
+) {
   const grammar = await compileGrammar();
   const guard = await createStatementGuard(grammar);
   const threads = createCheckThreads({ budgetMs, grammar });
@@ -144,14 +139,16 @@ export async function createCheckScheduler(
   }
 
   return {
-    check(sql, by) {
+    /** @throws {AppError} `overloaded` where too many long statements of the caller wait for their check */
+    check(sql: string, by: Asker): GuardResult | Promise<GuardResult> {
       const known = remembered.get(keyOf(sql, by));
       if (known !== undefined && (known.until === undefined || known.until > performance.now())) {
         return known.result;
       }
       return by.span === undefined ? checkAnew(sql, by) : checkTraced(sql, by, by.span);
     },
-    async fingerprint(sql, by) {
+    /** As `StatementGuard.fingerprint`; also undefined where the time does not suffice. */
+    async fingerprint(sql: string, by: Asker): Promise<string | undefined> {
       const known = remembered.get(sql);
       if (known !== undefined && "fingerprint" in known) return known.fingerprint;
       const found = await findFingerprint(sql, by);

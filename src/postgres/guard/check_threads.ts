@@ -1,5 +1,8 @@
 import { createGate } from "../../core/admission.ts";
-import type { CheckReply, CheckRequest, ReadyMessage } from "./check_worker.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { isTimeout, withDeadline } from "../../core/async/deadline.ts";
+import { startThread } from "../../core/async/thread.ts";
+import type { CheckReply, CheckRequest } from "./check_worker.ts";
 
 /** Two, so that the second serves other callers while the first is busy with a long check. */
 const maxThreads = 2;
@@ -37,18 +40,26 @@ export function createCheckThreads(
   { budgetMs, grammar }: { readonly budgetMs: number; readonly grammar: WebAssembly.Module },
 ) {
   const gate = createGate({ places: maxThreads, placesPerCaller: 1, maxWaiting, maxWaitMs: Infinity });
-  const idle: Thread[] = [];
-  const busy = new Set<Thread>();
+  const idle: ReturnType<typeof startChecks>[] = [];
+  const busy = new Set<ReturnType<typeof startChecks>>();
   const closing = new AbortController();
 
   async function runOnThread(request: CheckRequest): Promise<ThreadReply> {
-    const thread = idle.pop() ?? startThread(grammar);
+    const thread = idle.pop() ?? startChecks(grammar);
     busy.add(thread);
-    const reply = await thread.run(request, budgetMs);
-    busy.delete(thread);
-    if (reply.task === "none" || closing.signal.aborted) thread.close();
-    else idle.push(thread);
-    return reply;
+    try {
+      // to load the grammar is no part of a statement's budget
+      await thread.started;
+      const ask = (late: AbortSignal) => untilAborted(thread.ask(request), late);
+      const reply = await withDeadline(budgetMs, undefined, ask);
+      idle.push(thread);
+      return reply;
+    } catch (error) {
+      thread.close();
+      return none(closing.signal.aborted ? "left" : isTimeout(error) ? "overdue" : "broken");
+    } finally {
+      busy.delete(thread);
+    }
   }
 
   return {
@@ -75,41 +86,5 @@ function none(why: Unchecked): ThreadReply {
   return { task: "none", why };
 }
 
-type Thread = ReturnType<typeof startThread>;
-
-/** A thread that runs one request at a time. */
-function startThread(grammar: WebAssembly.Module) {
-  const worker = new Worker(import.meta.resolve("./check_worker.ts"), {
-    type: "module",
-    deno: { permissions: "none" },
-  });
-  const { port1: port, port2: workerPort } = new MessageChannel();
-  const ready = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<ThreadReply>();
-  let answer: ((reply: CheckReply) => void) | undefined;
-  port.onmessage = ({ data }: MessageEvent<CheckReply | ReadyMessage>) => {
-    if (data === "ready") ready.resolve();
-    else answer?.(data);
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    ended.resolve(none("broken"));
-  };
-  worker.postMessage(grammar, [workerPort]);
-  return {
-    async run(request: CheckRequest, budgetMs: number): Promise<ThreadReply> {
-      // to load the grammar is no part of a statement's budget
-      await Promise.race([ready.promise, ended.promise]);
-      const { promise, resolve } = Promise.withResolvers<ThreadReply>();
-      answer = resolve;
-      port.postMessage(request);
-      const timer = setTimeout(() => resolve(none("overdue")), budgetMs);
-      return await Promise.race([promise, ended.promise]).finally(() => clearTimeout(timer));
-    },
-    close() {
-      ended.resolve(none("left"));
-      port.close();
-      worker.terminate();
-    },
-  };
-}
+const startChecks = (grammar: WebAssembly.Module) =>
+  startThread<CheckRequest, CheckReply>(import.meta.resolve("./check_worker.ts"), "none", grammar);

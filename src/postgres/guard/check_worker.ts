@@ -1,4 +1,5 @@
 /** A worker that checks long statements; `check_threads.ts` is its other side. */
+import { answerRequests } from "../../core/async/thread.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 export interface CheckRequest {
@@ -12,21 +13,10 @@ export type CheckReply =
   | { readonly task: "check"; readonly result: GuardResult }
   | { readonly task: "fingerprint"; readonly fingerprint: string | undefined };
 
-/** The first message; each one after it answers a request. Requests come one at a time. */
-export type ReadyMessage = "ready";
-
-addEventListener("message", async (event) => {
-  if (!(event instanceof MessageEvent)) return;
-  const [port] = event.ports;
-  if (port === undefined) return;
-  const grammar: WebAssembly.Module = event.data;
+answerRequests(async (grammar: WebAssembly.Module) => {
   const guard = await createStatementGuard(grammar);
-  port.onmessage = ({ data: { task, sql, parameters } }: MessageEvent<CheckRequest>) => {
-    const reply: CheckReply = task === "check"
+  return ({ task, sql, parameters }: CheckRequest): CheckReply =>
+    task === "check"
       ? { task, result: guard.check(sql, { parameters }) }
       : { task, fingerprint: guard.fingerprint(sql) };
-    port.postMessage(reply);
-  };
-  const ready: ReadyMessage = "ready";
-  port.postMessage(ready);
 });

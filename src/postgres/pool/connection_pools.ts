@@ -1,6 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import { type Attempt, createAdmission, noWaitBounds, type WaitBounds } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
+import { onAbort } from "../../core/async/abort.ts";
 import { longestTimerMs, startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
@@ -202,11 +203,10 @@ export function createConnectionPools(options: PoolsOptions) {
     };
     const refusal = calls.refusal(waiter, pool.hasRoom());
     if (refusal !== undefined && calls.remove(waiter)) reject(refusal);
-    else signal.addEventListener("abort", abort, { once: true });
+    using _aborting = onAbort(signal, abort);
     try {
       return await promise;
     } finally {
-      signal.removeEventListener("abort", abort);
       dropIfUnused(pool);
     }
   }

@@ -1,5 +1,6 @@
 import { defined } from "../../core/defined.ts";
 import { Buffer } from "node:buffer";
+import { AppError } from "../../core/app_error.ts";
 import { pg } from "../connection.ts";
 import type { GuardResult } from "../guard/statement_guard.ts";
 
@@ -62,16 +63,20 @@ export function withoutPrefix(error: StatementError, sent: string, sql: string):
   return { ...rest, ...(moved > 0 ? placeOf(sql, moved) : {}) };
 }
 
-/** The server's SQLSTATE, as the data of an error of ours. */
-export function sqlStateData(error: unknown): { data?: { sqlState: string } } {
-  const code = error instanceof pg.DatabaseError ? error.code : undefined;
-  return code === undefined ? {} : { data: { sqlState: code } };
-}
-
 /** Whether the connection, not the statement, is what went wrong. */
 export function isConnectionLost(error: unknown): boolean {
   // class 08, and shutdowns: https://www.postgresql.org/docs/current/errcodes-appendix.html
   return error instanceof pg.DatabaseError ? /^(08|57P0)/.test(error.code ?? "") : true;
+}
+
+/** What whoever reads is told of that. */
+export function lostError(database: string, cause: unknown): AppError {
+  const message = `Cannot read from database "${database}": the connection was lost; try again`;
+  const sqlState = cause instanceof pg.DatabaseError ? cause.code : undefined;
+  return new AppError("unavailable", message, {
+    cause,
+    ...(sqlState !== undefined && { data: { sqlState } }),
+  });
 }
 
 const insufficientPrivilege = "42501";

@@ -1,4 +1,4 @@
-import { whyEnded } from "../../core/async/abort.ts";
+import { onAbort, whyEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { StatementError } from "./statement_error.ts";
 import type { Lease } from "../pool/principal_pool.ts";
@@ -40,8 +40,7 @@ export async function untilStopped<T>(
   const abort = () => void stop(cancelledError(signal));
   lease.limitTime(timeoutMs + graceMs, () => void stop(overdueError));
   const working = work(() => isStopped);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
+  using _aborting = onAbort(signal, abort);
   try {
     const result = await Promise.race([working, stopped.promise]);
     return isStopped ? await stopped.promise : result;
@@ -49,7 +48,6 @@ export async function untilStopped<T>(
     if (isStopped) return await stopped.promise;
     throw error;
   } finally {
-    signal.removeEventListener("abort", abort);
     if (!isStopped) lease.release();
   }
 }

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import { readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
+import type { LogoutReport } from "../../identity/authentication.ts";
 import type { Login } from "../../identity/login.ts";
 import { parseBody } from "../query.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
@@ -63,14 +64,6 @@ function readCredentials(
   const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
   const message = parsed.kind === "fault" ? parsed.message : faults.join("; ");
   return { error: { code: "INVALID_REQUEST", message } };
-}
-
-/** A session that its user ended. */
-export interface LogoutReport {
-  readonly session: Extract<Principal, { kind: "session" }>;
-  /** The client's. */
-  readonly address: string;
-  readonly requestId: string;
 }
 
 export const notASession: RagError = {

@@ -136,6 +136,19 @@ const reachability = z.object({
   }),
 }).openapi("Reachability");
 
+const indexKind = z.union([z.string(), z.literal(false)]).openapi({
+  description:
+    "Of words: postern, tsvector, or an extension's; of vectors: its method, such as hnsw; false: none",
+}, { unionPreferredType: "oneOf" });
+
+const tableHealth = z.object({
+  name: z.string().openapi({ description: "As the configuration names it", example: "documents" }),
+  rows: z.int().min(1).optional().openapi({ description: "An estimate; left out where nothing is known" }),
+  keyword_index: indexKind,
+  vector_index: indexKind,
+  ingested_at: z.string().optional().openapi({ description: "Of its latest file; left out if not known" }),
+}).openapi("TableHealth", { description: "As of the last look at the table, which is a minute old at most" });
+
 const pipelinesHealth = z.array(
   z.object({
     name: z.string(),
@@ -149,6 +162,9 @@ const pipelinesHealth = z.array(
       }),
       set_aside: z.int().min(0).openapi({ description: "Rows that the provider refused" }),
     }).optional().openapi({ description: "Left out where the pipeline's tables are not watched" }),
+    tables: z.array(tableHealth).optional().openapi({
+      description: "Left out where they cannot be read, or the pipeline reads them as its callers",
+    }),
   }).openapi("PipelineHealth"),
 );
 

@@ -13,14 +13,14 @@ import {
   type ReadinessOfAll,
 } from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
-import { type Authentication, bearerChallenge } from "../../identity/authentication.ts";
+import { type Authentication, bearerChallenge, type LogoutReport } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
 import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
-import { createLoginEndpoint, createLogoutEndpoint, type LogoutReport } from "./login_endpoint.ts";
+import { createLoginEndpoint, createLogoutEndpoint } from "./login_endpoint.ts";
 import { chatErrorReply, modelOf } from "./chat_replies.ts";
 import { chatFace } from "./chat_request.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
@@ -262,13 +262,15 @@ function methodNotAllowed({ req }: RagContext, allow: string): Response {
   return reply({ code: "METHOD_NOT_ALLOWED", message }, { allow });
 }
 
-async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
+/** What `/v1/health` tells of all pipelines. */
+export async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
   const health = await pipelines.health();
   const isHealthy = health.every(({ embedding, completion, database }) =>
     [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
   );
-  const pipelinesHealth = health.map(({ queue, ...health }) => ({
+  const pipelinesHealth = health.map(({ queue, tables, ...health }) => ({
     ...health,
+    tables: tables?.slice(),
     ...(queue !== undefined && {
       embedding_queue: {
         waiting: queue.waiting,
@@ -281,7 +283,7 @@ async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<He
 }
 
 /** By whether the database of each pipeline can be reached. One that has not answered in time is as one that cannot be. */
-function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
+export function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
   if (reachable.every((isReachable) => isReachable)) return "ready";
   return reachable.some((isReachable) => isReachable) ? "degraded" : "unavailable";
 }

@@ -7,7 +7,6 @@ import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, withLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
-import { chunkSizes } from "./chunk_sizes.ts";
 import { type FileNote, findFiles } from "./find_files.ts";
 import { type ConfiguredSource, type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
 import {
@@ -28,6 +27,7 @@ import { goneRecords, planSource, refuseRemoval, savePlans, type SourcePlan } fr
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { createChunkWriter } from "./write_chunks.ts";
+import type { ChunkOptions } from "../../text/chunk_document.ts";
 
 interface IngestProgress {
   /** `chunks` counts those of a few large files that are under way. */
@@ -80,6 +80,14 @@ export interface IngestSummary {
   /** The error that ended the run early; what the counts say was done before. */
   readonly fault?: ProviderError;
 }
+
+/** The most tokens of a chunk where nobody says: a few paragraphs. */
+const usualChunkTokens = 400;
+
+const usualOverlapTokens = 60;
+
+/** A model counts parts of words where `countTokens` estimates them: what a model reads holds at least this share of them. */
+const safeShare = 0.85;
 
 const ingestDefaults = {
   ...chunkSizes(undefined, {}),
@@ -282,4 +290,19 @@ function ingestNotices(
     }
   }
   return notices;
+}
+
+/**
+ * How large chunks are. Without a setting none is longer than what the embedding model reads: its end would not be found.
+ *
+ * @param settings of the pipeline, in tokens; an overlap is at most half of a chunk
+ */
+export function chunkSizes(
+  settings: { readonly max_tokens?: number; readonly overlap_tokens?: number } | undefined,
+  { readTokens = Infinity }: Pick<EmbeddingProvider, "readTokens">,
+): ChunkOptions {
+  const maxTokens = settings?.max_tokens ?? Math.min(usualChunkTokens, Math.floor(safeShare * readTokens));
+  const overlapTokens = settings?.overlap_tokens ??
+    Math.min(usualOverlapTokens, Math.floor(0.15 * maxTokens));
+  return { maxTokens, overlapTokens: Math.min(overlapTokens, Math.floor(maxTokens / 2)) };
 }

@@ -1,4 +1,5 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
+import { answerRequests } from "../../core/async/thread.ts";
 import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
@@ -26,11 +27,4 @@ async function reply({ path, bytes, options }: SourceRequest): Promise<SourceRep
   }
 }
 
-addEventListener("message", (event) => {
-  if (!(event instanceof MessageEvent)) return;
-  const [port] = event.ports;
-  if (port === undefined) return;
-  port.onmessage = async ({ data }: MessageEvent<SourceRequest>) => port.postMessage(await reply(data));
-  // it has loaded what it needs
-  port.postMessage("ready");
-});
+answerRequests(() => Promise.resolve(reply));

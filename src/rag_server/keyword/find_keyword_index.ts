@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { readJson } from "../../postgres/read/read_trusted.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
-import { gramsSql, indexFormat, indexTable } from "./index_record.ts";
+import { indexFormat, indexTable } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
 
 /** The means to rank a table's rows by the words of a question. Names are quoted for SQL. */
@@ -239,7 +239,7 @@ const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog
 
 // estimates the rows inserted and deleted since: the difference of the two counts, and the recent ones
 const ownSql = `SELECT json_strip_nulls(json_build_object(
-  'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END, 'grams', ${gramsSql},
+  'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END, 'grams', i.grams,
   'hasLeakproofKey', EXISTS (SELECT FROM pg_attribute k
     JOIN pg_operator o ON o.oprleft = CASE k.atttypid WHEN 'varchar'::regtype THEN 'text'::regtype ELSE k.atttypid END
     JOIN pg_proc p ON p.oid = o.oprcode AND p.proleakproof

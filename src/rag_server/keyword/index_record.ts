@@ -85,12 +85,9 @@ export const schemaSql = [
     documents bigint NOT NULL DEFAULT 0,
     average_length float8 NOT NULL DEFAULT 1,
     refreshed_at timestamptz,
+    grams bool NOT NULL,
     UNIQUE (source, text_column))`,
-  `ALTER TABLE ${indexTable} ADD COLUMN IF NOT EXISTS grams bool NOT NULL DEFAULT false`,
 ];
-
-/** Whether an index `i` has parts of words, as SQL that older tables know too. */
-export const gramsSql = "coalesce((to_jsonb(i) ->> 'grams')::bool, false)";
 
 /** The record of an index on a column, of any format; undefined where there is none. */
 export async function findRecord(
@@ -101,8 +98,8 @@ export async function findRecord(
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
     `SELECT json_strip_nulls(json_build_object('id', id, 'state', state, 'format', format, 'cursor', cursor,
-        'baseLength', base_length, 'grams', ${gramsSql}))
-      FROM ${indexTable} i WHERE source = $1::oid AND text_column = $2`,
+        'baseLength', base_length, 'grams', grams))
+      FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;

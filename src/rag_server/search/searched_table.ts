@@ -22,6 +22,8 @@ export interface SearchedTableSettings extends TableSettings {
 /** A table that is searched. */
 export interface SearchedTable {
   readonly table: DocumentTable;
+  /** The kind of its index over words. Optional: none where it has none. */
+  readonly keywordIndex?: KeywordIndex["kind"];
   /** Optional: none where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
   /** Optional, as the search. */
@@ -73,7 +75,9 @@ export async function openSearchedTable(
     lackOfWords: (words) => lackOfWords(keyed, words),
     ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
   };
-  if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
+  if (index.kind !== "tsvector" || index.vector !== undefined) {
+    return { ...searched, keywordIndex: index.kind };
+  }
   const { rows } = table;
   const areMany = rows > longestScan.rows;
   // what others have does not decide how a caller is answered: the search counts what that caller may see

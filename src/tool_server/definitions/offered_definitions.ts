@@ -1,6 +1,6 @@
 import { defined } from "../../core/defined.ts";
 import type { Changes } from "../changes.ts";
-import type { Prompt } from "../prompts/prompt.ts";
+import type { Prompt } from "../prompts/prompt_registry.ts";
 import type { Knowledge } from "../questions/prompt_knowledge.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -9,7 +9,7 @@ import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { CallContext, JsonObject } from "../call_context.ts";
-import type { ResourceDescription, ResourceSource } from "../resources/resource.ts";
+import type { ResourceDescription, ResourceSource } from "../resources/resource_registry.ts";
 import { createTool, dataNotice, type Tool } from "../tools/tool.ts";
 import { z } from "zod";
 import { tellElapsed } from "../progress.ts";

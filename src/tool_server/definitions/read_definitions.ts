@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import type { Prompt, PromptMessage } from "../prompts/prompt.ts";
+import type { Prompt, PromptMessage } from "../prompts/prompt_registry.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
 import { readQuestions } from "../questions/verified/read_questions.ts";

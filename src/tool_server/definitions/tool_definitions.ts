@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { faultAt, readDistinct, type Section } from "./sections.ts";
 import { builtinTools } from "../builtin_kinds.ts";
-import type { JsonSchema } from "../tools/listed_schema.ts";
+import type { JsonSchema } from "../tools/tool.ts";
 import { matchedCharacters, whySlow } from "./slow_pattern.ts";
 import type { Fault } from "../../core/yaml/file_fault.ts";
 import { isMap, type SettingPath, type ValueMap } from "../../core/yaml/value_tree.ts";

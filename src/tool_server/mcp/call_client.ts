@@ -4,7 +4,7 @@ import { isMap } from "../../core/yaml/value_tree.ts";
 import type { CallClient, JsonObject } from "../call_context.ts";
 import { viewExtension, viewMimeType } from "../view/view_resource.ts";
 import { linksSince } from "./protocol_version.ts";
-import { tasksExtension } from "./task_methods.ts";
+import { tasksExtension } from "./tasks.ts";
 
 /** What a request, or its connection, tells of the client. */
 interface ClientFacts {

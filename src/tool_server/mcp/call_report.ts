@@ -44,6 +44,11 @@ export function reportCall(call: EndedCall): CallReport {
       of: "tool",
       name: call.isKnown(name) ? String(name) : "",
       result: error?.kind ?? refusal?.code ?? (isError ? "error" : "ok"),
+      details() {
+        const data = run.structuredContent ?? {};
+        const about = text(data["database"]) ?? error?.database ?? text(data["pipeline"]);
+        return defined({ about, rows: rowsOf(data) });
+      },
     },
     // that there is no room tells of the server's state, any other refusal of a caller's mistake
     incident: error && (run.error !== undefined || ["overloaded", "quota_exceeded"].includes(error.kind))
@@ -70,16 +75,20 @@ async function toolLine(
   const resource = address === undefined ? undefined : text(given[address]);
   const sources = Array.isArray(data["sources"]) ? data["sources"].flatMap(idOf) : undefined;
   const tokensUsed = data["tokens_used"];
-  const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
   return {
     event: "tool_call",
     ...(isError ? { outcome: "failed" } : {}),
     ...defined({ tool, resource, database, pipeline, fingerprint: mark, question, sources }),
     ...(typeof tokensUsed === "number" ? { tokens_used: tokensUsed } : {}),
     ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
-    ...(typeof rows === "number" ? { rows } : {}),
+    ...defined({ rows: rowsOf(data) }),
     ...(error === undefined ? {} : { reason: error.kind }),
   };
+}
+
+function rowsOf(data: Readonly<Record<string, unknown>>): number | undefined {
+  const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
+  return typeof rows === "number" ? rows : undefined;
 }
 
 /** Where tools say what they read; in an administrator's own tools such an argument may hold anything. */

@@ -1,9 +1,15 @@
-import { createMcpHandler, type McpServerFactory, type ServerEvent } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  type McpServerFactory,
+  type Server,
+  type ServerEvent,
+} from "@modelcontextprotocol/server";
 import type { Calls } from "../../calls/calls.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
+import { onAbort } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
-import { callerKey } from "../../core/principal.ts";
+import { callerKey, type Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Change, Changes } from "../changes.ts";
 import { valueAt } from "../../core/yaml/value_tree.ts";
@@ -105,8 +111,7 @@ export function createChangeStreams(
             });
             const { signal, finish } = calls.underWay.begin(caller.principal, request.signal, message.id);
             const end = () => void handler.close();
-            if (signal.aborted) end();
-            else signal.addEventListener("abort", end, { once: true });
+            onAbort(signal, end);
             return () => {
               unsubscribe();
               forget();
@@ -142,3 +147,69 @@ export function urisOf(params: unknown): readonly string[] {
   const uris = valueAt(params, ["notifications", "resourceSubscriptions"]);
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }
+
+/**
+ * Tells the one client of a connection of changes. Since 2026-07-28 the client asks for them with `subscriptions/listen`: the
+ * SDK answers that, and what it asks for is noticed here. An older client is told of lists unasked, and asks for resources
+ * one by one.
+ */
+export function createConnectionChanges(changes: Changes, principal: Principal) {
+  const servers = new Set<Server>();
+  /** By the request to listen, or by the address. */
+  const wishes = new Map<unknown, readonly string[]>();
+  let end = subscribe();
+
+  function subscribe(): () => void {
+    return changes.subscribe(tell, { principal, uris: [...wishes.values()].flat() });
+  }
+  function renew(): void {
+    end();
+    end = subscribe();
+  }
+  function tell(change: Change): void {
+    // whoever has gone is told nothing
+    for (const server of servers) notify(server, change).catch(() => {});
+  }
+
+  return {
+    /** Tells this server's client from now on, until the connection closes. */
+    attach(server: Server): void {
+      servers.add(server);
+      server.onclose = () => void servers.delete(server);
+    },
+    /** Notes a message of the client's that begins or ends to ask for resources. */
+    notice(message: unknown): void {
+      if (typeof message !== "object" || message === null || !("method" in message)) return;
+      const params = "params" in message ? message.params : undefined;
+      if (message.method === "subscriptions/listen" && "id" in message) {
+        wishes.set(message.id, urisOf(params));
+        renew();
+      } else if (message.method === "notifications/cancelled") {
+        const id = typeof params === "object" && params !== null && "requestId" in params && params.requestId;
+        if (wishes.delete(id)) renew();
+      }
+    },
+    subscribe(uri: string): void {
+      wishes.set(`resource ${uri}`, [uri]);
+      renew();
+    },
+    unsubscribe(uri: string): void {
+      if (wishes.delete(`resource ${uri}`)) renew();
+    },
+    close: (): void => end(),
+  };
+}
+
+export type ConnectionChanges = ReturnType<typeof createConnectionChanges>;
+
+function notify(server: Server, change: Change): Promise<void> {
+  return change.kind === "resource"
+    ? server.sendResourceUpdated({ uri: change.uri })
+    : server[listChanged[change.kind]]();
+}
+
+const listChanged = {
+  tools: "sendToolListChanged",
+  prompts: "sendPromptListChanged",
+  resources: "sendResourceListChanged",
+} as const;

@@ -15,8 +15,7 @@ import {
 } from "./json_rpc_error.ts";
 import { createMethods, type McpOptions, type Method, toolsPage } from "./methods.ts";
 import { currentVersion, versionFor } from "./protocol_version.ts";
-import { tasksExtension } from "./task_methods.ts";
-import type { Tasks } from "./tasks.ts";
+import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** Requests of 2026-07-28 and later have an envelope, and their results say more. */
@@ -96,15 +95,8 @@ export const capabilitiesWithChanges = {
   prompts: { listChanged: true },
 } as const;
 
-/** The methods of one revision, and what it makes of their results. */
-interface RevisionMethods {
-  readonly methods: ReadonlyMap<string, Method>;
-  readonly complete: (result: object, method: string) => object;
-  readonly prepareTools: (tools: readonly ToolDescription[], cursor: unknown) => PreparedResult;
-}
-
 /** Bare JSON-RPC, for which `initialize` is not needed, and MCP before 2026-07-28. */
-function olderRevisions(options: McpOptions): RevisionMethods {
+function olderRevisions(options: McpOptions) {
   const complete = (result: object) => "contents" in result ? { contents: result.contents } : result;
   const methods = new Map<string, Method>([
     ...createMethods(options),
@@ -119,9 +111,7 @@ function olderRevisions(options: McpOptions): RevisionMethods {
   return { methods, complete, prepareTools: createListPreparer(complete) };
 }
 
-function currentRevision(
-  { tasks, ...options }: McpOptions & { readonly tasks?: Tasks | undefined },
-): RevisionMethods {
+function currentRevision({ tasks, ...options }: McpOptions & { readonly tasks?: Tasks | undefined }) {
   const { serverInfo, changes } = options;
   const offered = capabilitiesOf({ tasks, tells: changes !== undefined });
   const complete = (result: object, method: string) => ({
@@ -178,9 +168,9 @@ interface PreparedResult {
 }
 
 // the same list is asked for over and over, and is long
-function createListPreparer(complete: RevisionMethods["complete"]): RevisionMethods["prepareTools"] {
+function createListPreparer(complete: (result: object, method: string) => object) {
   const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
-  return (tools, cursor) => {
+  return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
     const { number, result } = toolsPage(tools, cursor);
     const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
     const known = pages.get(number);

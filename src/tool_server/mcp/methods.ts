@@ -2,6 +2,7 @@ import {
   type ElicitInputParams,
   inputRequired,
   type InputRequiredResult,
+  MissingRequiredClientCapabilityError,
 } from "@modelcontextprotocol/server";
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
@@ -22,8 +23,7 @@ import {
   namedWithArguments,
 } from "./answer_call.ts";
 import type { Params } from "./call_report.ts";
-import { taskMethods } from "./task_methods.ts";
-import type { Tasks } from "./tasks.ts";
+import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
 /** How the server names itself to MCP clients. */
@@ -115,6 +115,41 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       ),
     ],
   ]);
+}
+
+type TaskAnswer = (taskId: unknown, context: CallContext) => Promise<object>;
+
+/** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
+export function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
+  const methods: readonly (readonly [McpCall["method"], TaskAnswer])[] = [
+    ["tasks/get", async (taskId, { principal }) => {
+      const { view, ended } = await tasks.get(principal, taskId);
+      switch (ended?.status) {
+        case "completed":
+          return { ...view, result: ended.result };
+        case "failed":
+          return { ...view, error: ended.error };
+        default:
+          return view;
+      }
+    }],
+    ["tasks/update", async (taskId, { principal }) => {
+      await tasks.get(principal, taskId);
+      return {};
+    }],
+    ["tasks/cancel", async (taskId, { principal }) => {
+      await tasks.cancel(principal, taskId);
+      return {};
+    }],
+  ];
+  return methods.map(([method, answer]) => [method, (taskId, context) => {
+    if (context.client?.takesTasks === true) return answer(taskId, context);
+    const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
+    throw new MissingRequiredClientCapabilityError(
+      { requiredCapabilities },
+      `Cannot answer ${method}: the request does not declare the extension ${tasksExtension}`,
+    );
+  }]);
 }
 
 /** A page of the list of tools, and its number. @throws {AppError} `invalid` */

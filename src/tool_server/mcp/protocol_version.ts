@@ -103,11 +103,7 @@ function exchangeOfNow(
   },
 ): Exchange {
   const id = typeof message["id"] === "string" || typeof message["id"] === "number" ? message["id"] : null;
-  const named = {
-    protocolVersionHeader: headers.get("mcp-protocol-version") ?? undefined,
-    mcpMethodHeader: headers.get("mcp-method") ?? undefined,
-    mcpNameHeader: headers.get("mcp-name") ?? undefined,
-  };
+  const named = routingHeaders(headers);
   const version = meta?.[PROTOCOL_VERSION_META_KEY];
   const isPlain = version === currentVersion && named.protocolVersionHeader === version &&
     named.mcpMethodHeader === message["method"] && isPlainEnvelope(meta);
@@ -131,6 +127,14 @@ function exchangeOfNow(
   return mismatch === undefined ? { kind: "now", params, takesEvents } : refused(id, mismatch);
 }
 
+function routingHeaders(headers: Headers) {
+  return {
+    protocolVersionHeader: headers.get("mcp-protocol-version") ?? undefined,
+    mcpMethodHeader: headers.get("mcp-method") ?? undefined,
+    mcpNameHeader: headers.get("mcp-name") ?? undefined,
+  };
+}
+
 /** Whether an envelope is as most are: with nothing in it that may be wrong. */
 function isPlainEnvelope(meta: Params | undefined): boolean {
   if (meta === undefined) return false;
@@ -152,11 +156,7 @@ const namedBy: ReadonlyMap<string, string> = new Map([
 
 /** What of the headers that proxies route by is missing or says something else than the body (SEP-2243). */
 function headerFault(
-  { protocolVersionHeader, mcpMethodHeader, mcpNameHeader }: {
-    readonly protocolVersionHeader: string | undefined;
-    readonly mcpMethodHeader: string | undefined;
-    readonly mcpNameHeader: string | undefined;
-  },
+  { protocolVersionHeader, mcpMethodHeader, mcpNameHeader }: ReturnType<typeof routingHeaders>,
   method: string,
   params: Params,
 ): JsonRpcError | undefined {

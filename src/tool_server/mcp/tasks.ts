@@ -3,12 +3,15 @@ import { createMessages } from "../../state/messages.ts";
 import { currentVersion, endStatements, type State } from "../../state/state.ts";
 import { errorObject, type JsonRpcError } from "./json_rpc_error.ts";
 import { AppError } from "../../core/app_error.ts";
-import { CallEnded } from "../../core/async/abort.ts";
+import { CallEnded, onAbort } from "../../core/async/abort.ts";
 import { settlesWithin, sleep } from "../../core/async/deadline.ts";
 import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 import { sizeText } from "../../core/text/units.ts";
+
+/** MCP Tasks extension (SEP-2663), "Extension Identifier". */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 /** A task as its client sees it (MCP Tasks extension, "Tasks"). Times are ISO 8601. */
 export interface TaskView {
@@ -56,18 +59,11 @@ interface KeptTask extends Pick<Task, "createdAt" | "updatedAt" | "message"> {
   readonly ended?: TaskEnd;
 }
 
-interface TaskBounds {
+const defaultBounds = {
   /** Tasks that are kept, working ones too. Over them a call is waited for as if its client took no tasks. */
-  readonly tasks: number;
-  readonly tasksPerOwner: number;
-  /** Of kept results, in characters of their JSON. Over them the oldest of whoever has most are forgotten. */
-  readonly size: number;
-  readonly sizePerOwner: number;
-}
-
-const defaultBounds: TaskBounds = {
   tasks: 200,
   tasksPerOwner: 20,
+  /** Of kept results, in characters of their JSON. Over them the oldest of whoever has most are forgotten. */
   size: 64 * 1024 * 1024,
   sizePerOwner: 16 * 1024 * 1024,
 };
@@ -103,7 +99,7 @@ export function createTasks({
   readonly state: State;
   readonly waitMs?: number;
   readonly keepMs?: number;
-  readonly bounds?: TaskBounds;
+  readonly bounds?: typeof defaultBounds;
   /** Tells principals with one key apart who may read different things. */
   readonly rightsOf?: (principal: Principal) => string;
 }) {
@@ -292,49 +288,43 @@ export function createTasks({
       const id = crypto.randomUUID();
       const calledAt = now();
       let message = "The call goes on";
-      let task: Task | undefined;
+      let isTask = false;
       const controller = new AbortController();
-      const leave = () => controller.abort(signal.reason);
-      if (signal.aborted) leave();
-      else signal.addEventListener("abort", leave, { once: true });
+      using _leaving = onAbort(signal, () => controller.abort(signal.reason));
       const work = begin({
         id,
         signal: controller.signal,
-        isTask: () => task !== undefined,
+        isTask: () => isTask,
         tell(told) {
           message = told;
+          const task = isTask ? working.get(id) : undefined;
           if (task === undefined) return;
           task.message = told;
           task.updatedAt = now();
         },
       });
-      try {
-        if (await settlesWithin(waitMs, work)) return await work;
-        if (signal.aborted) return await work;
-        const begun: Task = {
-          id,
-          owner: ownerKey(principal),
-          principal: principalKey(principal),
-          createdAt: calledAt,
-          updatedAt: now(),
-          message,
-          isCancelled: false,
-          stop: (why) => controller.abort(why),
-        };
-        working.set(id, begun);
-        // without the state nobody could ask for it, and its token or session may end meanwhile
-        if (!await keepWorking(begun).catch(() => false) || !working.has(id)) {
-          working.delete(id);
-          return await work;
-        }
-        begun.message = message;
-        task = begun;
-      } finally {
-        signal.removeEventListener("abort", leave);
+      if (await settlesWithin(waitMs, work) || signal.aborted) return await work;
+      const begun: Task = {
+        id,
+        owner: ownerKey(principal),
+        principal: principalKey(principal),
+        createdAt: calledAt,
+        updatedAt: now(),
+        message,
+        isCancelled: false,
+        stop: (why) => controller.abort(why),
+      };
+      working.set(id, begun);
+      // without the state nobody could ask for it, and its token or session may end meanwhile
+      if (!await keepWorking(begun).catch(() => false) || !working.has(id)) {
+        working.delete(id);
+        return await work;
       }
-      const settled = settle(task, work).finally(() => settling.delete(settled));
+      begun.message = message;
+      isTask = true;
+      const settled = settle(begun, work).finally(() => settling.delete(settled));
       settling.add(settled);
-      return viewOf(task);
+      return viewOf(begun);
     },
 
     /**

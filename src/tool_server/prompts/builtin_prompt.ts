@@ -3,7 +3,7 @@ import type { Principal } from "../../core/principal.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
 import type { CompleteNames } from "../resources/complete_names.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
-import type { Prompt, PromptArgument } from "./prompt.ts";
+import type { Prompt, PromptArgument } from "./prompt_registry.ts";
 import type { builtinPrompts, BuiltinTool } from "../builtin_kinds.ts";
 import { didYouMean } from "../../core/text/near_name.ts";
 

@@ -8,7 +8,7 @@ import type {
   ResourceDescription,
   ResourceSource,
   ResourceTemplateDescription,
-} from "./resource.ts";
+} from "./resource_registry.ts";
 import { parseAddress, type ResourceAddress } from "./resource_address.ts";
 
 /** A kind of built-in resources. */

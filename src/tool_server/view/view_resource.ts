@@ -1,4 +1,4 @@
-import type { ResourceSource } from "../resources/resource.ts";
+import type { ResourceSource } from "../resources/resource_registry.ts";
 import type { JsonObject } from "../call_context.ts";
 
 const uri = "ui://postern/result";

@@ -129,6 +129,7 @@ const ids = ({ sources }: RagBody) => sources?.map(({ id }) => id);
 
 testWithPgvectorServer("a configuration written for pgEdge's RAG server is served", async (t) => {
   await using database = await createHandbookDatabase();
+  await database.query("ANALYZE pages, faqs");
   await using openai = createVendor("openai", {
     key: keys["openai.key"],
     embed: topicVector,
@@ -184,6 +185,7 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
       embedding: reachable,
       completion: reachable,
       database: reachable,
+      tables: [{ name: "pages", rows: 7, keyword_index: false, vector_index: false }],
     });
   });
 
@@ -398,6 +400,9 @@ testWithPgvectorServer("a configuration written for pgEdge's RAG server is serve
         embedding: { reachable: true },
         completion: { reachable: false, error: "the provider rejected the server's credentials" },
         database: { reachable: true },
+        tables: ["pages", "faqs"].map((name, at) => (
+          { name, rows: [7, 1][at], keyword_index: false, vector_index: false }
+        )),
       });
       anthropic.mend();
       assert.equal((await client.get("/v1/health")).body.status, "healthy");

@@ -43,6 +43,7 @@ Deno.test("a client that a document describes is let in, by a login from the fir
     allowDocuments: true,
     allowedRedirectUris: [redirectUri],
     allowedOrigins: [],
+    hasConsole: false,
     branding: { title: "Sign in", colour: "#000" },
     refreshLifetimeText: "1 minute",
     cookieKeys: { secrets: ["a secret"] },

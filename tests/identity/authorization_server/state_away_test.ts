@@ -53,6 +53,7 @@ Deno.test("a state that goes away in the middle of a step gives 503, and the ste
     allowDocuments: false,
     allowedRedirectUris: [redirectUri],
     allowedOrigins: [],
+    hasConsole: false,
     branding: { title: "Sign in", colour: "#000" },
     refreshLifetimeText: "1 minute",
     cookieKeys: { secrets: ["a secret"] },

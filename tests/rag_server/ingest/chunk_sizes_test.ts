@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chunkSizes } from "../../../src/rag_server/ingest/chunk_sizes.ts";
+import { chunkSizes } from "../../../src/rag_server/ingest/ingest.ts";
 
 Deno.test("chunks are no longer than what the model reads, unless a setting says so", () => {
   assert.deepEqual(chunkSizes(undefined, {}), { maxTokens: 400, overlapTokens: 60 });

@@ -3,7 +3,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@mode
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { CallClient } from "../../../src/tool_server/call_context.ts";
-import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
+import { createSdkServer } from "../../../src/tool_server/mcp/stdio.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { mcpOptions, plainCall, plainTool, serveMcp } from "../../support/mcp_endpoint.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import type { Prompt } from "../../../src/tool_server/prompts/prompt.ts";
-import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
-import type { ResourceSource } from "../../../src/tool_server/resources/resource.ts";
-import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
+import { createPromptRegistry, type Prompt } from "../../../src/tool_server/prompts/prompt_registry.ts";
+import {
+  createResourceRegistry,
+  type ResourceSource,
+} from "../../../src/tool_server/resources/resource_registry.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { plainTool, serveMcp } from "../../support/mcp_endpoint.ts";
 import { askMcp, ways } from "../../support/mcp_request.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createChanges } from "../../../src/tool_server/changes.ts";
-import { createConnectionChanges } from "../../../src/tool_server/mcp/connection_changes.ts";
-import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
+import { createConnectionChanges } from "../../../src/tool_server/mcp/change_streams.ts";
+import { createSdkServer } from "../../../src/tool_server/mcp/stdio.ts";
 import { createTasks } from "../../../src/tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";

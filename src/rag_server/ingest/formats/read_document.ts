@@ -14,7 +14,7 @@ type DocumentReading =
 export const noText = "it holds no text";
 
 /** Changes with what `readDocument` makes of a file. */
-export const readerVersion = 3;
+export const readerVersion = 4;
 
 /** The reader of each format. */
 const textReaders: Readonly<

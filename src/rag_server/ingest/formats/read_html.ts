@@ -1,5 +1,6 @@
 import type { SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
+import { findArticle } from "./find_article.ts";
 import { Parser } from "htmlparser2";
 
 const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
@@ -20,10 +21,30 @@ const inline = names(
 );
 
 /**
- * A page's own text as a document: of `main` where there is one, without navigation, footers and the like. The page's
- * title is the first `h1` where `title` has it among other words.
+ * A page's own text as a document: of its article where it is one (`find_article.ts`), else all of it. An article that
+ * lacks code or tables of the page is read as the page.
  */
 export function readHtml(html: string, fallbackTitle: string): SourceDocument {
+  const page = readPage(html, fallbackTitle);
+  const article = findArticle(html);
+  if (article === undefined) return page;
+  const { sections } = readPage(article, fallbackTitle);
+  const read = { title: page.title, sections };
+  return setLines(read) < setLines(page) ? page : read;
+}
+
+/** Lines of code and of tables with a header. */
+function setLines({ sections }: SourceDocument): number {
+  const set = sections.flatMap(({ blocks }) => blocks)
+    .filter(({ kind, text }) => kind === "code" || /^\| --- \|/m.test(text));
+  return set.reduce((lines, { text }) => lines + text.split("\n").length, 0);
+}
+
+/**
+ * The text of `main` where there is one, without navigation, footers and the like. The page's
+ * title is the first `h1` where `title` has it among other words.
+ */
+function readPage(html: string, fallbackTitle: string): SourceDocument {
   const page = createDocumentBuilder();
   const main = createDocumentBuilder();
   let mainHasText = false;

@@ -11,7 +11,7 @@ import { databaseArgument, type DatabaseDirectory } from "../databases/database_
 import { defineTool, type Tool } from "../tool.ts";
 import { createSlices } from "../../../core/async/yield.ts";
 import type { SyntaxNode } from "../../../postgres/guard/syntax_tree.ts";
-import { howTo } from "./top_queries.ts";
+import { howTo, topQueries } from "./top_queries.ts";
 import { readStatementStatistics, shownStatement } from "./statement_statistics.ts";
 import { type FindColumn, parametersOf, type TableName, tablesOf, tableUses } from "./indexes/table_uses.ts";
 import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";
@@ -19,6 +19,7 @@ import { readTableStatistics, type TableStatistics } from "./indexes/table_stati
 import { type Choice, chooseIndexes, type ChosenIndex } from "./indexes/choose_indexes.ts";
 import { objectName, percent, some } from "./health/health_check.ts";
 import { sizeText } from "../../../core/text/units.ts";
+import { analyzeHealth } from "./analyze_health.ts";
 
 const maxStatements = 50;
 /** Indexes that are tried; the others spare least by the statistics. */
@@ -131,6 +132,11 @@ export function recommendIndexes({ directory, guard }: RecommendIndexesOptions):
   });
 }
 
+/** The tools that look after databases, which a configuration has to name. */
+export function careTools(options: RecommendIndexesOptions): Tool[] {
+  return [analyzeHealth(options), topQueries(options), recommendIndexes(options)];
+}
+
 const advice = {
   missing:
     " An administrator installs it (Debian: apt install postgresql-NN-hypopg), then in this database: " +
@@ -166,7 +172,7 @@ async function statementsToServe(
     };
   }
   return {
-    statements: read.statements.map(({ text, calls }) => ({ sql: text, weight: calls })),
+    statements: read.statements.map(({ query, calls }) => ({ sql: query, weight: calls })),
     ...(read.ofAllRoles ? {} : {
       note: `Statements of other roles are left out: GRANT pg_read_all_stats TO ${quoteIfNeeded(read.role)};`,
     }),

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
 import type { Database } from "../../../postgres/database.ts";
 import type { CallContext } from "../../call_context.ts";
@@ -7,23 +8,22 @@ export const statementOrders = ["total_time", "mean_time", "calls", "rows", "io"
 
 type StatementOrder = (typeof statementOrders)[number];
 
-/** What pg_stat_statements counts of one statement, in one database. */
-interface StatementStatistics {
-  /** Optional: none where the extension does not tell it. */
-  readonly id: string | null;
-  readonly text: string;
-  readonly role: string | null;
-  readonly calls: number;
-  readonly totalMs: number;
-  readonly meanMs: number;
-  readonly rows: number;
-  /** Blocks of 8 kB, all that were asked for, and those of them that were not in the cache. */
-  readonly blocks: number;
-  readonly blocksRead: number;
-  readonly tempBlocks: number;
-  /** Of the time of all statements that the role sees, from 0 to 1. */
-  readonly share: number;
-}
+/** What pg_stat_statements counts of one statement, in one database; blocks have 8 kB. */
+export const statementStatistics = z.object({
+  id: z.string().nullable(),
+  query: z.string().describe("With $1 and so on in place of constants; of other commands the first words."),
+  role: z.string().nullable(),
+  calls: z.number(),
+  total_ms: z.number(),
+  mean_ms: z.number(),
+  share: z.number().describe("Of the time of all statements that are counted, from 0 to 1."),
+  rows: z.number(),
+  blocks: z.number().describe("Blocks asked for, in the cache or not."),
+  blocks_read: z.number().describe("Of them, those that were not in the cache."),
+  temp_blocks: z.number(),
+});
+
+type StatementStatistics = z.infer<typeof statementStatistics>;
 
 export type StatementsRead =
   | {
@@ -122,9 +122,9 @@ function statisticsSql(
   const reads = isRead ? "and ltrim(s.query, E' \\t\\n\\r(') ~* '^(select|with|values|table|/[*]|--)'" : "";
   // one statement counts once, whether it was run at the top or inside of a function, and by whomever
   return `
-select json_build_object('id', queryid::text, 'text', query, 'role', roles, 'calls', calls, 'totalMs', total,
-  'meanMs', total / greatest(calls, 1), 'rows', rows, 'blocks', blocks, 'blocksRead', blocks_read,
-  'tempBlocks', temp_blocks, 'share', total / greatest(sum(total) over (), 0.001), 'found', count(*) over ())
+select json_build_object('id', queryid::text, 'query', query, 'role', roles, 'calls', calls, 'total_ms', total,
+  'mean_ms', total / greatest(calls, 1), 'share', total / greatest(sum(total) over (), 0.001), 'rows', rows,
+  'blocks', blocks, 'blocks_read', blocks_read, 'temp_blocks', temp_blocks, 'found', count(*) over ())
 from (
   select s.queryid, min(s.query) as query, string_agg(distinct r.rolname, ', ') as roles, sum(s.calls)::float8 as calls,
     sum(${time})::float8 as total, sum(s.rows)::float8 as rows,

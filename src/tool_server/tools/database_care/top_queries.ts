@@ -10,24 +10,13 @@ import {
   shownStatement,
   statementOrders,
   type StatementsRead,
+  statementStatistics,
 } from "./statement_statistics.ts";
 
 const output = z.object({
   database: z.string(),
   order_by: z.enum(statementOrders),
-  queries: z.array(z.object({
-    id: z.string().nullable(),
-    query: z.string().describe("With $1 and so on in place of constants; of other commands the first words."),
-    role: z.string().nullable(),
-    calls: z.number(),
-    total_ms: z.number(),
-    mean_ms: z.number(),
-    share: z.number().describe("Of the time of all statements that are counted, from 0 to 1."),
-    rows: z.number(),
-    blocks: z.number().describe("Blocks asked for, in the cache or not."),
-    blocks_read: z.number().describe("Of them, those that were not in the cache."),
-    temp_blocks: z.number(),
-  })),
+  queries: z.array(statementStatistics),
   total: z.int().describe("Statements that are counted."),
   unseen: z.string().optional().describe("What the role may not see."),
 });
@@ -54,17 +43,11 @@ export function topQueries({ directory }: { readonly directory: DatabaseDirector
         return { errorText: `Cannot show statements of database "${database.name}": ${howTo(read)}` };
       }
       const queries = read.statements.map((statement) => ({
-        id: statement.id,
-        query: shownStatement(statement.text),
-        role: statement.role,
-        calls: statement.calls,
-        total_ms: rounded(statement.totalMs),
-        mean_ms: rounded(statement.meanMs),
+        ...statement,
+        query: shownStatement(statement.query),
+        total_ms: rounded(statement.total_ms),
+        mean_ms: rounded(statement.mean_ms),
         share: rounded(statement.share),
-        rows: statement.rows,
-        blocks: statement.blocks,
-        blocks_read: statement.blocksRead,
-        temp_blocks: statement.tempBlocks,
       }));
       const unseen = read.ofAllRoles
         ? undefined

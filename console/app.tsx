@@ -1,0 +1,143 @@
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { AskPage } from "./ask/ask_page.tsx";
+import { ConnectPage } from "./connect/connect_page.tsx";
+import { useLoaded } from "./load.ts";
+import { Login } from "./login.tsx";
+import { LookPage } from "./look/look_page.tsx";
+import { Failure, Icon, Loading, Logo, showModal } from "./parts.tsx";
+import { hrefOf, type Route, useRoute } from "./routes.ts";
+import { ask, type Caller, readSession, type Session, useApiToken, watchServer } from "./server.ts";
+import { UsePage } from "./use/use_page.tsx";
+import { WatchPage } from "./watch/watch_page.tsx";
+
+/** What every page gets: who looks, at which server, and the rest of the route after the page's own name. */
+export interface PageProps {
+  readonly session: Session & { readonly caller: Caller };
+  readonly rest: Route;
+}
+
+const pages = [
+  { id: "ask", title: "Ask", Shown: AskPage },
+  { id: "look", title: "Look", Shown: LookPage },
+  { id: "use", title: "Use", Shown: UsePage },
+  { id: "connect", title: "Connect", Shown: ConnectPage },
+  { id: "watch", title: "Watch", Shown: WatchPage },
+] as const;
+
+/** How long until the page looks whether a server that went away is back. */
+const lookAgainMs = 2_000;
+
+export function App() {
+  const { value: known, error, again } = useLoaded(readSession);
+  const [isOver, setOver] = useState(false);
+  const [isAway, setAway] = useState(false);
+  useEffect(() => watchServer({ over: () => setOver(true), away: setAway }), []);
+  useEffect(() => {
+    if (!isAway) return;
+    const timer = setInterval(() => ask("session").catch(() => {}), lookAgainMs);
+    return () => {
+      clearInterval(timer);
+      // the first answer never came
+      if (known === undefined) again();
+    };
+  }, [isAway]);
+  function enter() {
+    setOver(false);
+    again();
+  }
+  if (known?.caller === undefined) {
+    return (
+      <main class="alone">
+        {known && <Login login={known.login} isOver={false} onIn={enter} />}
+        {!known && (error ? <Failure error={error} again={again} /> : <Loading of="the console" />)}
+      </main>
+    );
+  }
+  return (
+    <>
+      {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
+      <Frame session={{ ...known, caller: known.caller }} onLeave={again} />
+      {isOver && (
+        <dialog
+          ref={showModal}
+          aria-label="Your session is over"
+          onCancel={(event) => event.preventDefault()}
+        >
+          <Login login={known.login} isOver onIn={enter} />
+        </dialog>
+      )}
+    </>
+  );
+}
+
+function Frame({ session, onLeave }: {
+  readonly session: PageProps["session"];
+  readonly onLeave: () => void;
+}) {
+  const [name, ...rest] = useRoute();
+  const { parts, caller, server } = session;
+  // the forms are of MCP
+  const offered = pages.filter(({ id }) => parts.tools || id !== "use");
+  const { id: current, Shown } = offered.find(({ id }) => id === name) ?? pages[0];
+  async function leave() {
+    useApiToken(undefined);
+    if (caller.hasSession) await ask("session", { method: "DELETE" }).catch(() => {});
+    onLeave();
+  }
+  return (
+    <div class="frame">
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to the page
+      </a>
+      <header class="side">
+        <a class="brand" href={hrefOf("ask")}>
+          <Logo size={26} /> Postern
+        </a>
+        <nav aria-label="Pages">
+          {offered.map(({ id, title }) => (
+            <a key={id} href={hrefOf(id)} aria-current={id === current ? "page" : undefined}>
+              <Icon name={id} /> {title}
+            </a>
+          ))}
+        </nav>
+        <div class="who">
+          <p class="who-name" title={caller.name}>{caller.kind === "local" ? "Everyone" : caller.name}</p>
+          <p class="faint">{server.name} {server.version}</p>
+          <div class="row">
+            <Theme />
+            {caller.kind !== "local" && (
+              <button type="button" class="quiet" onClick={leave} aria-label="Log out">
+                <Icon name="leave" />
+              </button>
+            )}
+          </div>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Shown key={current} session={session} rest={rest} />
+      </main>
+    </div>
+  );
+}
+
+/** Light, dark, or as the system has it; the browser remembers. */
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem("postern-theme") ?? "system");
+  useLayoutEffect(() => {
+    document.documentElement.style.colorScheme = theme === "system" ? "light dark" : theme;
+    localStorage.setItem("postern-theme", theme);
+  }, [theme]);
+  const next = { system: "light", light: "dark" }[theme] ?? "system";
+  return (
+    <button type="button" class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
+      <Icon name="sun" />
+    </button>
+  );
+}

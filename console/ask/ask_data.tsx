@@ -1,0 +1,176 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { PageProps } from "../app.tsx";
+import { type Catalog, createCatalog, readDatabases } from "../catalog.ts";
+import { useLoaded, useRun } from "../load.ts";
+import { Busy, Choice, Empty, Failure, Shown } from "../parts.tsx";
+import { type Caller, callTool } from "../server.ts";
+import { AskExamples } from "./ask_examples.tsx";
+import { errorPosition } from "./error_position.ts";
+import { QueryEditor } from "./query_editor.tsx";
+import { mostRows, type QueryReply, type RowsAnswer, RowsResult } from "./rows_result.tsx";
+
+type Outcome =
+  | { readonly kind: "none" | "running" | "stopped" }
+  | { readonly kind: "failed"; readonly asked: string; readonly error: Error }
+  | { readonly kind: "question"; readonly text: string }
+  | { readonly kind: "rows"; readonly answer: RowsAnswer; readonly moreError?: Error | undefined };
+
+/** What is kept of a caller while other pages are looked at. */
+interface Kept {
+  readonly text: string;
+  /** What was put in the box last, other than by hand. */
+  readonly put: { readonly text: string };
+  /** Undefined for the usual one. */
+  readonly chosen: string | undefined;
+  readonly outcome: Outcome;
+  /** The newest first. */
+  readonly history: readonly Pick<Kept, "text" | "chosen">[];
+  readonly catalogs: Map<string, Catalog>;
+}
+
+const kept = new WeakMap<Caller, Kept>();
+const mostHistory = 50;
+/** The most that the tool gives at once. */
+const rowsAtOnce = 1_000;
+
+function keptOf(caller: Caller): Kept {
+  const nothing = { text: "", put: { text: "" }, chosen: undefined, history: [], catalogs: new Map() };
+  const state: Kept = kept.get(caller) ?? { ...nothing, outcome: { kind: "none" } };
+  // what ran when the page was left has been stopped
+  const outcome: Outcome = state.outcome.kind === "running" ? { kind: "stopped" } : state.outcome;
+  return { ...state, put: { text: state.text }, outcome };
+}
+
+export function AskData({ session: { caller }, rest: [, routeDatabase, routeText] }: PageProps) {
+  const [state, setState] = useState(() => keptOf(caller));
+  const { text, put, chosen, outcome, history, catalogs } = state;
+  useEffect(() => {
+    kept.set(caller, state);
+  }, [state]);
+  const change = (part: Partial<Kept>) => setState((before) => ({ ...before, ...part }));
+  const putText = (text: string) => change({ text, put: { text } });
+  const { run, stop, isRunning } = useRun();
+  const isAsking = outcome.kind === "running";
+  const { value: databases, error, again } = useLoaded(readDatabases);
+  const database = chosen ?? databases?.usual;
+  const catalog = useMemo(() => {
+    if (database === undefined) return undefined;
+    const catalog = catalogs.get(database) ?? createCatalog(database);
+    catalogs.set(database, catalog);
+    return catalog;
+  }, [database]);
+  useEffect(() => {
+    // it is put in the box: only a person runs it
+    if (routeDatabase !== undefined) change({ chosen: routeDatabase });
+    if (routeText !== undefined) putText(routeText);
+  }, [routeDatabase, routeText]);
+  const isOfText = outcome.kind === "failed" && outcome.asked === text;
+  const fault = useMemo(
+    () => isOfText ? errorPosition(outcome.error.message, text) : undefined,
+    [outcome, isOfText],
+  );
+
+  const query = (args: object, signal: AbortSignal) =>
+    callTool<QueryReply>("query_database", { limit: rowsAtOnce, database, ...args }, signal);
+  function start(): void {
+    if (text.trim() === "" || database === undefined || isAsking) return;
+    const asked = { text, chosen: database };
+    const others = history.filter((entry) => entry.text !== text || entry.chosen !== database);
+    change({ outcome: { kind: "running" }, history: [asked, ...others].slice(0, mostHistory) });
+    void run(async (signal) => {
+      const startMs = performance.now();
+      const reply = await query({ query: text.trim() }, signal);
+      const answer = { text, reply, elapsedMs: performance.now() - startMs };
+      const question = reply.question && { kind: "question" as const, text: reply.question };
+      change({ outcome: question || { kind: "rows", answer } });
+    }, (error) => change({ outcome: error ? { kind: "failed", asked: text, error } : { kind: "stopped" } }));
+  }
+  function loadMore(answer: RowsAnswer): void {
+    const { columns, next_offset, rows, sql, database } = answer.reply;
+    void run(async (signal) => {
+      const more = await query({
+        // the rows' own statement, but where its arguments are in the question alone
+        query: next_offset === undefined ? answer.text.trim() : sql,
+        offset: next_offset ?? rows.length,
+        limit: Math.min(rowsAtOnce, mostRows - rows.length),
+        database,
+      }, signal);
+      const reply = { ...more, sql, columns, rows: [...rows, ...more.rows] };
+      change({ outcome: { kind: "rows", answer: { ...answer, reply } } });
+    }, (moreError) => change({ outcome: { kind: "rows", answer, moreError } }));
+  }
+
+  if (error) return <Failure error={error} again={again} />;
+  if (databases && !database) return <Empty title="There is no database that you may ask." />;
+  return (
+    <>
+      <div class="card ask-box">
+        <QueryEditor
+          {...{ text, put, catalog, fault }}
+          onChange={(text) => change({ text })}
+          onRun={start}
+        />
+        <div class="row">
+          <Choice
+            label="Database"
+            // a link may name another one: the server says what it thinks of it
+            names={[...new Set([...databases?.names ?? [], ...database === undefined ? [] : [database]])]}
+            value={database ?? ""}
+            onChoose={(chosen) => change({ chosen })}
+          />
+          <select
+            aria-label="Asked before"
+            value=""
+            hidden={history.length === 0}
+            onChange={({ currentTarget }) => {
+              const entry = history[Number(currentTarget.value)];
+              currentTarget.value = "";
+              if (entry) change({ ...entry, put: { text: entry.text } });
+            }}
+          >
+            <option value="">Asked before …</option>
+            {history.map(({ text }, at) => <option key={at} value={at}>{text.trim().slice(0, 90)}</option>)}
+          </select>
+          <button
+            type="button"
+            class="primary"
+            disabled={!isAsking && (text.trim() === "" || !database)}
+            onClick={({ detail }) => {
+              if (!isAsking) start();
+              // the second click of two on Run is none on Stop
+              else if (detail < 2) stop();
+            }}
+          >
+            {isAsking ? "Stop" : "Run"}
+          </button>
+        </div>
+      </div>
+      {outcome.kind === "none" && catalog && <AskExamples catalog={catalog} onChoose={putText} />}
+      {isAsking && <Busy>Running …</Busy>}
+      {outcome.kind === "stopped" && <p role="status" class="faint">Stopped. There is no answer.</p>}
+      {outcome.kind === "failed" && (
+        <div class="ask-failure">
+          <Failure error={outcome.error} />
+        </div>
+      )}
+      {outcome.kind === "question" && (
+        <div class="card" role="status">
+          <h2>The model asks</h2>
+          <p class="sentences">
+            <Shown text={outcome.text} />
+          </p>
+          <p class="hint">Say it in the question, and run it again.</p>
+        </div>
+      )}
+      {outcome.kind === "rows" && (
+        <RowsResult
+          {...outcome}
+          key={outcome.answer.elapsedMs}
+          isRunning={isRunning}
+          onMore={() => loadMore(outcome.answer)}
+          onEdit={putText}
+        />
+      )}
+    </>
+  );
+}

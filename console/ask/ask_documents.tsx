@@ -1,0 +1,245 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLoaded, useRun } from "../load.ts";
+import { Copy, Empty, Failure, Field, Ready, Shown } from "../parts.tsx";
+import { askJson, Refused } from "../server.ts";
+import { AnswerView } from "./answer_view.tsx";
+import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
+import { filterText, narrowingOf } from "./filter_conditions.ts";
+import { FilterFields } from "./filter_form.tsx";
+import { Searches, SearchesTable } from "./searches_view.tsx";
+
+interface PipelineEntry {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A question of the conversation, with what has become of it. */
+interface Turn extends Asked {
+  readonly key: number;
+  /** Where no answer is asked for. */
+  readonly isSearch: boolean;
+  readonly state: "running" | "done" | "stopped" | "failed";
+  /** As far as it has come. */
+  readonly answer: string;
+  readonly done?: Done;
+  readonly error?: Error;
+}
+
+/** Of earlier turns, as many as the server takes. */
+const mostMessages = 100;
+
+/** Questions over documents, as a conversation. */
+export function AskDocuments() {
+  const loaded = useLoaded((signal) =>
+    askJson<{ pipelines: readonly PipelineEntry[] }>("v1/pipelines", { signal })
+  );
+  return (
+    <Ready of="the pipelines" loaded={loaded}>
+      {({ pipelines }) =>
+        pipelines.length > 0
+          ? <Conversation pipelines={pipelines} />
+          : <Empty title="There is no pipeline that you may ask.">An administrator describes them.</Empty>}
+    </Ready>
+  );
+}
+
+let latestKey = 0;
+
+function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>) {
+  const [name, setName] = useState(pipelines[0]?.name ?? "");
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [refusal, setRefusal] = useState<Error>();
+  const { isRunning, run, stop } = useRun();
+  const form = useRef<HTMLFormElement>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const earlier = turns.filter(({ pipeline, answer, state }) =>
+    pipeline === name && answer !== "" && state !== "failed"
+  );
+
+  function begin({ pipeline, question }: Asked, isSearch: boolean) {
+    setRefusal(undefined);
+    const key = ++latestKey;
+    const begun = { key, pipeline, question, isSearch, answer: "" };
+    setTurns((before) => [...before, { ...begun, state: "running" }]);
+    const change = (changes: Partial<Turn>, part = "") =>
+      setTurns((before) =>
+        before.map((turn) => turn.key === key ? { ...turn, ...changes, answer: turn.answer + part } : turn)
+      );
+    void run(async (signal) => {
+      const done = isSearch
+        ? await search(begun, signal)
+        : await streamAnswer(begun, signal, (part) => change({}, part));
+      change({ done, state: "done" });
+    }, (error) => {
+      if (!error) return change({ state: "stopped" });
+      if (!(error instanceof Refused && error.status === 400)) return change({ error, state: "failed" });
+      // what is written is at fault: it goes back to be mended
+      setTurns((before) => before.filter((turn) => turn.key !== key));
+      setRefusal(error);
+      if (box.current) box.current.value ||= question.query;
+    });
+  }
+
+  function send(isSearch: boolean) {
+    if (!form.current || !box.current) return;
+    const query = box.current.value.trim();
+    if (query === "" || isRunning) return;
+    const messages = earlier.flatMap(({ question, answer }) => [
+      { role: "user", content: question.query },
+      { role: "assistant", content: answer },
+    ]).slice(-mostMessages);
+    const narrowing = narrowingOf(new FormData(form.current));
+    const question = { query, ...narrowing, messages };
+    begin({ pipeline: name, question }, isSearch);
+    box.current.value = "";
+  }
+
+  function halt() {
+    stop();
+    // its button goes away
+    box.current?.focus();
+  }
+
+  return (
+    <div class="stack documents">
+      {turns.map((turn) => (
+        <TurnView
+          key={turn.key}
+          turn={turn}
+          onRepeat={(isSearch) => {
+            setTurns(turns.filter((each) => each !== turn));
+            begin(turn, isSearch);
+          }}
+        />
+      ))}
+      <form
+        class="card"
+        ref={form}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          send(false);
+        }}
+      >
+        <Field label="Pipeline" hint={pipelines.find((each) => each.name === name)?.description}>
+          <select onChange={({ currentTarget }) => setName(currentTarget.value)}>
+            {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
+          </select>
+        </Field>
+        <Field
+          label={earlier.length > 0 ? "Follow-up question" : "Question"}
+          hint="Enter asks, Shift and Enter make a new line."
+        >
+          <textarea
+            ref={box}
+            maxLength={32_000}
+            dir="auto"
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+              event.preventDefault();
+              send(false);
+            }}
+          />
+        </Field>
+        <details>
+          <summary>Filter and number of passages</summary>
+          <FilterFields />
+        </details>
+        {refusal && <Failure error={refusal} />}
+        <div class="row">
+          <button type="submit" class="primary" disabled={isRunning}>Ask</button>
+          <button type="button" disabled={isRunning} onClick={() => send(true)}>Search alone</button>
+          {isRunning && <button type="button" onClick={halt}>Stop</button>}
+          {turns.length > 0 && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                halt();
+                setTurns([]);
+              }}
+            >
+              New conversation
+            </button>
+          )}
+        </div>
+      </form>
+    </div>
+  );
+}
+
+function TurnView({ turn, onRepeat }: {
+  readonly turn: Turn;
+  readonly onRepeat: (isSearch: boolean) => void;
+}) {
+  const { question, isSearch, state, answer, done, error } = turn;
+  const head = useRef<HTMLHeadingElement>(null);
+  useEffect(() => head.current?.scrollIntoView(), []);
+  const [isCompared, setCompared] = useState(false);
+  const searched = done?.search_query;
+  return (
+    <article class="stack turn">
+      <h2 ref={head} dir="auto">
+        <Shown text={question.query} />
+      </h2>
+      {searched && (
+        <p class="faint">
+          Searched for: <Shown text={searched} />
+        </p>
+      )}
+      <p role="status" class={state === "running" ? "loading" : "faint"}>
+        {state === "running" && <span class="spinner" aria-hidden="true" />}
+        <span>
+          <Shown text={askedText(turn)} /> {statusOf(turn)}
+        </span>
+      </p>
+      {isSearch && done && <SearchesTable passages={done.sources ?? []} />}
+      <AnswerView answer={answer} done={done} isStreaming={state === "running"}>
+        {!isSearch && done && (
+          <div class="row">
+            <Copy text={answer} label="Copy answer" />
+            {done.sources && (
+              <button
+                type="button"
+                aria-expanded={isCompared}
+                onClick={() => setCompared(!isCompared)}
+              >
+                Searches side by side
+              </button>
+            )}
+          </div>
+        )}
+      </AnswerView>
+      {error && <Failure error={error} again={() => onRepeat(isSearch)} />}
+      {error && !isSearch && (
+        <div class="row">
+          <button type="button" onClick={() => onRepeat(true)}>Search alone</button>
+          <span class="faint">shows the passages and asks no model.</span>
+        </div>
+      )}
+      {isCompared && <Searches asked={turn} />}
+    </article>
+  );
+}
+
+function askedText({ pipeline, question }: Turn): string {
+  const { filter, top_n, disable_hybrid } = question;
+  return [
+    pipeline,
+    filter && `where ${filterText(filter)}`,
+    top_n && `${top_n} passages`,
+    disable_hybrid && "by meaning alone",
+  ].filter(Boolean).join(" · ") + ":";
+}
+
+function statusOf({ state, isSearch, answer, done }: Turn): string {
+  if (state === "failed") return "Failed.";
+  if (state === "stopped") return "Stopped: this is not all.";
+  if (state === "running") {
+    return isSearch || answer === "" ? "Searching …" : "Answering …";
+  }
+  if (isSearch) return `${done?.sources?.length ?? 0} passages.`;
+  return done?.answered === false
+    ? "Nothing near enough was found; no model was asked."
+    : `Answered${done?.tokens_used ? ` with ${done.tokens_used} tokens` : ""}.`;
+}

@@ -1,0 +1,161 @@
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
+import { sorted } from "../../src/tool_server/view/page/rows_table.ts";
+import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
+import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
+import { Shown, Text } from "../parts.tsx";
+import { type Cell, CellPanel } from "./cell_panel.tsx";
+import { columnEdges, move, type Place, within } from "./grid_places.ts";
+
+const rowHeight = 30;
+const headingHeight = 46;
+/** Beyond what is seen, so that scrolling shows no gaps; in pixels. */
+const margin = 240;
+const longestCell = 200;
+
+type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
+
+/**
+ * Rows of any number in a grid that lays out what is seen alone (WAI-ARIA Authoring Practices, Grid). The keyboard moves over
+ * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
+ */
+export function RowsGrid(
+  { columns, rows }: { readonly columns: readonly Column[]; readonly rows: readonly Row[] },
+) {
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const [sorting, setSorting] = useState<Sorting>();
+  const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [opened, setOpened] = useState<Cell>();
+  const [view, setView] = useState({ scrollTop: 0, scrollLeft: 0, clientWidth: 1200, clientHeight: 500 });
+  const kinds = useMemo(() => columns.map(({ type }) => columnKind(type)), [columns]);
+  // settled by the first rows: more of them move nothing
+  const edges = useMemo(() => columnEdges(columns, rows), [columns]);
+  const shown = useMemo(() => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"), [rows, sorting]);
+  function look(): void {
+    if (box.current === null) return;
+    const { scrollTop, scrollLeft, clientWidth, clientHeight } = box.current;
+    setView({ scrollTop, scrollLeft, clientWidth, clientHeight });
+  }
+  useEffect(() => {
+    look();
+    const observer = new ResizeObserver(look);
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const edge = (column: number) => edges[column] ?? 0;
+  function go(place: Place): void {
+    setActive(place);
+    const { row, column } = place;
+    if (box.current === null) return;
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = box.current;
+    box.current.scrollLeft = within(scrollLeft, clientWidth, edge(column), edge(column + 1));
+    const [from, to] = [(row - 1) * rowHeight, row * rowHeight];
+    if (row > 0) box.current.scrollTop = within(scrollTop, clientHeight - headingHeight, from, to);
+  }
+  function enter({ row, column: at }: Place): void {
+    const column = columns[at];
+    if (column && row > 0) return setOpened({ column, row, value: shown[row - 1]?.[at] });
+    setSorting((before) => {
+      if (before?.column !== at) return { column: at, direction: "ascending" };
+      return before.direction === "ascending" ? { column: at, direction: "descending" } : undefined;
+    });
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === "Enter" || event.key === " ") enter(active);
+    else {
+      const next = move(active, event, {
+        rows: shown.length,
+        columns: columns.length,
+        page: Math.max(1, Math.floor(view.clientHeight / rowHeight) - 2),
+      });
+      if (next === undefined) return;
+      go(next);
+    }
+    event.preventDefault();
+  }
+
+  const { scrollTop, scrollLeft, clientWidth, clientHeight } = view;
+  const width = `${edge(columns.length)}px`;
+  const firstRow = Math.max(0, Math.floor((scrollTop - margin) / rowHeight));
+  const seenRows = shown.slice(firstRow, Math.ceil((scrollTop + clientHeight + margin) / rowHeight));
+  const seenColumns = [...columns.keys()].filter((at) =>
+    edge(at + 1) > scrollLeft - margin && edge(at) < scrollLeft + clientWidth + margin
+  );
+  const cellId = ({ row, column }: Place) => `${id}-${row}-${column}`;
+  const isSeen = seenColumns.includes(active.column) &&
+    (active.row === 0 || (active.row > firstRow && active.row <= firstRow + seenRows.length));
+  /** What all cells have in common, headings too. */
+  const common = (row: number, column: number) => {
+    const isActive = row === active.row && column === active.column;
+    return {
+      id: cellId({ row, column }),
+      "aria-colindex": column + 1,
+      class: `cell ${kinds[column]}${isActive ? " active" : ""}`,
+      style: { left: `${edge(column)}px`, width: `${edge(column + 1) - edge(column)}px` },
+      onClick: () => {
+        go({ row, column });
+        if (row === 0 || isActive) enter({ row, column });
+      },
+    };
+  };
+  return (
+    <>
+      <div
+        ref={box}
+        class="rows-grid"
+        role="grid"
+        aria-label="Rows"
+        aria-rowcount={shown.length + 1}
+        aria-colcount={columns.length}
+        aria-readonly="true"
+        aria-activedescendant={isSeen ? cellId(active) : undefined}
+        tabIndex={0}
+        onScroll={look}
+        onKeyDown={onKeyDown}
+      >
+        <div class="headings" role="row" aria-rowindex={1} style={{ width, height: `${headingHeight}px` }}>
+          {seenColumns.map((at) => (
+            <div
+              key={at}
+              role="columnheader"
+              aria-sort={sorting?.column === at ? sorting.direction : "none"}
+              title={columns[at]?.name}
+              {...common(0, at)}
+            >
+              <Text as="span" class="name" text={columns[at]?.name ?? ""} />
+              <span class="type">{columns[at]?.type === "other" ? "" : columns[at]?.type}</span>
+            </div>
+          ))}
+        </div>
+        <div role="rowgroup" class="body" style={{ width, height: `${shown.length * rowHeight}px` }}>
+          {seenRows.map((row, index) => {
+            const at = firstRow + index;
+            return (
+              <div
+                key={at}
+                role="row"
+                aria-rowindex={at + 2}
+                class="line"
+                style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
+              >
+                {seenColumns.map((column) => (
+                  <div key={column} role="gridcell" {...common(at + 1, column)}>
+                    <CellText value={row[column]} />
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {opened && <CellPanel cell={opened} onClose={() => setOpened(undefined)} />}
+    </>
+  );
+}
+
+function CellText({ value }: { readonly value: unknown }) {
+  if (value === null) return <span class="null">NULL</span>;
+  return <Shown text={wholeCharacters(valueText(value), longestCell)} />;
+}

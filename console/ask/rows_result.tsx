@@ -1,0 +1,157 @@
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { chooseChart, drawChart } from "../../src/tool_server/view/page/draw_chart.ts";
+import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
+import { Code, Copy, Empty, Failure, Shown, Tabs } from "../parts.tsx";
+import { RowsGrid } from "./rows_grid.tsx";
+import { rowsText } from "./rows_text.ts";
+import { withArguments } from "./sql_names.ts";
+
+/** What `query_database` answers. */
+export interface QueryReply {
+  readonly database: string;
+  /** What the model asks: all below are absent then. */
+  readonly question?: string;
+  readonly sql: string;
+  readonly verified_question?: {
+    readonly question: string;
+    readonly arguments: Readonly<Record<string, string>>;
+  };
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly truncated: boolean;
+  readonly next_offset?: number;
+}
+
+export interface RowsAnswer {
+  /** As it was asked. */
+  readonly text: string;
+  readonly reply: QueryReply;
+  readonly elapsedMs: number;
+}
+
+/** More rows than these are for a file, not for eyes. */
+export const mostRows = 10_000;
+
+export function RowsResult(
+  { answer: { text: asked, reply, elapsedMs }, isRunning, moreError, onMore, onEdit }: {
+    readonly answer: RowsAnswer;
+    readonly isRunning: boolean;
+    readonly moreError?: Error | undefined;
+    readonly onMore: () => void;
+    readonly onEdit: (sql: string) => void;
+  },
+) {
+  const { columns, rows, sql, database, truncated, verified_question: verified } = reply;
+  const [tab, setTab] = useState("table");
+  const [guarded, setGuarded] = useState(0);
+  const chart = useMemo(() => chooseChart(columns, rows), [rows]);
+  const draw = useCallback(
+    (place: Element | null) =>
+      chart && place?.replaceChildren(drawChart(chart, columns, rows, undefined) as never),
+    [chart],
+  );
+  const values = Object.entries(verified?.arguments ?? {});
+
+  function written(format: "csv" | "tsv"): string {
+    const { text, guarded } = rowsText(columns, rows, format);
+    setGuarded(guarded);
+    return text;
+  }
+  function download(): void {
+    const address = URL.createObjectURL(new Blob([written("csv")], { type: "text/csv;charset=utf-8" }));
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = `${database}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  }
+  const table = () => {
+    if (rows.length === 0) return <Empty title="The answer has no rows." />;
+    return (
+      <>
+        <RowsGrid columns={columns} rows={rows} />
+        <p class="hint">
+          Arrow keys move, Enter or a second click shows a whole value, and a heading sorts{truncated &&
+            " the rows that are here"}.
+        </p>
+      </>
+    );
+  };
+  return (
+    <section class="stack" aria-label="Answer">
+      {sql.trim() !== asked.trim() && (
+        <div class="card what-ran">
+          <div class="row spread">
+            <p>
+              {verified
+                ? (
+                  <>
+                    <span class="badge good">Verified</span>{" "}
+                    <b>
+                      <Shown text={verified.question} />
+                    </b>
+                  </>
+                )
+                : "This SQL ran, written by a model. Look at whether it asks what you meant."}
+              {values.map(([name, value]) => (
+                <span key={name} class="argument">
+                  <Shown text={`${name} = ${value}`} />
+                </span>
+              ))}
+            </p>
+            <button
+              type="button"
+              onClick={() => onEdit(withArguments(sql, values.map(([, value]) => value)))}
+            >
+              Edit this SQL
+            </button>
+          </div>
+          <Code text={sql} label="The SQL that ran" />
+        </div>
+      )}
+      <div class="row spread">
+        <p role="status" class="faint">
+          {truncated && "The first "}
+          <strong>{rows.length.toLocaleString()} row{rows.length === 1 ? "" : "s"}</strong>
+          {` in ${(elapsedMs / 1000).toFixed(2)} s · ${database}`}
+        </p>
+        {columns.length > 0 && (
+          <div class="row">
+            <Copy text={() => written("tsv")} label="Copy" />
+            <button type="button" onClick={download}>CSV</button>
+          </div>
+        )}
+      </div>
+      {guarded > 0 && (
+        <p role="status" class="hint">
+          Texts that begin like a formula have an apostrophe before them in the copy:{" "}
+          {guarded.toLocaleString()}.
+        </p>
+      )}
+      <Tabs
+        label="How the rows are shown"
+        current={tab}
+        onChoose={setTab}
+        tabs={[
+          { id: "table", title: "Table", show: table },
+          chart !== undefined &&
+          { id: "chart", title: "Chart", show: () => <div class="chart card" ref={draw} /> },
+        ]}
+      />
+      {moreError && <Failure error={moreError} />}
+      {truncated && rows.length < mostRows && (
+        <div class="row">
+          <button type="button" aria-disabled={isRunning} onClick={() => isRunning || onMore()}>
+            {isRunning ? "Loading …" : "Load more"}
+          </button>
+          <span class="hint">Without ORDER BY a row may come twice, and another not at all.</span>
+        </div>
+      )}
+      {truncated && rows.length >= mostRows && (
+        <p class="hint">
+          The page holds {mostRows.toLocaleString()} rows and no more. Ask for fewer, or for sums of them.
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,63 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface LoadState<T> {
+  readonly value: T | undefined;
+  /** Why the latest reading failed. */
+  readonly error: Error | undefined;
+  readonly isLoading: boolean;
+}
+
+export interface Loaded<T> extends LoadState<T> {
+  readonly again: () => void;
+}
+
+/**
+ * What `read` resolves to, read anew whenever one of `inputs` changes. `again` reads it once more: meanwhile what is known
+ * stays. What is not wanted any more is aborted.
+ */
+export function useLoaded<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[] = [],
+): Loaded<T> {
+  const nothing: LoadState<T> = { value: undefined, error: undefined, isLoading: true };
+  const [state, setState] = useState(nothing);
+  const current = useRef<AbortController>(undefined);
+  function again(): void {
+    current.current?.abort();
+    const { signal } = current.current = new AbortController();
+    setState((before) => before.value === undefined ? nothing : { ...before, isLoading: true });
+    const end = (error?: Error, value?: T) =>
+      signal.aborted ||
+      setState((before) => ({ value: error ? before.value : value, error, isLoading: false }));
+    read(signal).then((value) => end(undefined, value), end);
+  }
+  useEffect(() => {
+    setState(nothing);
+    again();
+    return () => current.current?.abort();
+  }, [...inputs]);
+  return { ...state, again };
+}
+
+/** One run at a time of what a person starts: it tells whether it runs, and can be stopped. */
+export function useRun() {
+  const [isRunning, setRunning] = useState(false);
+  const current = useRef<AbortController>(undefined);
+  const stop = () => current.current?.abort();
+  useEffect(() => stop, []);
+  return {
+    isRunning,
+    stop,
+    /** `failed` gets the error; none where the run was stopped. */
+    async run(
+      work: (signal: AbortSignal) => Promise<void>,
+      failed: (error?: Error) => void,
+    ): Promise<void> {
+      stop();
+      const aborter = current.current = new AbortController();
+      setRunning(true);
+      await work(aborter.signal).catch((error) => failed(aborter.signal.aborted ? undefined : error));
+      if (current.current === aborter) setRunning(false);
+    },
+  };
+}

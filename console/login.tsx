@@ -1,0 +1,109 @@
+import { useState } from "preact/hooks";
+import { Failure, Field, Logo } from "./parts.tsx";
+import { ask, askJson, jsonBody, Refused, type Session, useApiToken } from "./server.ts";
+
+/** The ways in, as the server has them. Calls `onIn` once somebody was let in. */
+export function Login({ login, isOver, onIn }: {
+  readonly login: Session["login"];
+  /** Whether a session has ended just now. */
+  readonly isOver: boolean;
+  readonly onIn: () => void;
+}) {
+  const from = location.hash.replace(/^#/, "") || "/";
+  return (
+    <div class="login">
+      <Logo size={44} />
+      <h1>{isOver ? "Your session is over" : "Log in to Postern"}</h1>
+      <p class="faint">
+        {isOver
+          ? "Log in again; what is on the page stays."
+          : "You see what your account may see, and nothing else."}
+      </p>
+      {login.oauth && (
+        <a class="button primary wide" href={`login?from=${encodeURIComponent(from)}`}>Log in</a>
+      )}
+      {!login.oauth && login.accounts && <AccountLogin onIn={onIn} />}
+      {login.tokens && <TokenLogin isOnlyWay={!login.oauth && !login.accounts} onIn={onIn} />}
+    </div>
+  );
+}
+
+/** A form that sends one thing, and shows why it was refused. */
+function LoginForm({ work, button, class: name = "primary wide", children }: {
+  readonly work: (fields: Readonly<Record<string, string>>) => Promise<void>;
+  readonly button: string;
+  readonly class?: string;
+  readonly children: preact.ComponentChildren;
+}) {
+  const [error, setError] = useState<Error>();
+  const [isSending, setSending] = useState(false);
+  async function send(form: HTMLFormElement): Promise<void> {
+    setSending(true);
+    setError(undefined);
+    try {
+      await work(Object.fromEntries(new FormData(form)) as Record<string, string>);
+      form.reset();
+    } catch (error) {
+      setError(error as Error);
+    }
+    setSending(false);
+  }
+  return (
+    <form
+      class="stack"
+      method="post"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(event.currentTarget);
+      }}
+    >
+      {children}
+      {error && <Failure error={error} />}
+      <button type="submit" class={name} disabled={isSending}>{isSending ? "Logging in …" : button}</button>
+    </form>
+  );
+}
+
+function AccountLogin({ onIn }: { readonly onIn: () => void }) {
+  return (
+    <LoginForm
+      button="Log in"
+      work={async ({ username, password }) => {
+        await ask("session", jsonBody({ username, password }));
+        onIn();
+      }}
+    >
+      <Field label="User">
+        <input name="username" autocomplete="username" autocapitalize="none" required />
+      </Field>
+      <Field label="Password">
+        <input name="password" type="password" autocomplete="current-password" required />
+      </Field>
+    </LoginForm>
+  );
+}
+
+function TokenLogin({ isOnlyWay, onIn }: { readonly isOnlyWay: boolean; readonly onIn: () => void }) {
+  return (
+    <details class="other-way" open={isOnlyWay}>
+      <summary>{isOnlyWay ? "Use an API token" : "Use an API token instead"}</summary>
+      <LoginForm
+        button="Use this token"
+        class={isOnlyWay ? "primary wide" : "wide"}
+        work={async ({ token = "" }) => {
+          useApiToken(token.trim());
+          if ((await askJson<Session>("session")).caller !== undefined) return onIn();
+          useApiToken(undefined);
+          throw new Refused(401, "The server does not know this token, or it has expired.");
+        }}
+      >
+        <Field
+          label="API token"
+          hint="It stays in this page's memory, and is gone when you close or reload it."
+        >
+          <input name="token" type="password" autocomplete="off" required />
+        </Field>
+      </LoginForm>
+    </details>
+  );
+}

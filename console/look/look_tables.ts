@@ -1,0 +1,60 @@
+import type { Table } from "../catalog.ts";
+
+/** The other table of some references, and for each of them which columns refer to which. */
+export interface Reference {
+  readonly schema: string;
+  readonly table: string;
+  readonly keys: readonly string[];
+}
+
+/** Those whose schema, name or comment has all words of `search`. */
+export function findTables(tables: readonly Table[], search: string): readonly Table[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return tables.filter(({ schema, name, description }) => {
+    const text = `${schema}.${name} ${description}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Names the columns: `*` fails where the caller may read only some of them. */
+export function selectFirst(table: Table, most: number): string {
+  const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+  const list = table.columns?.map(({ name }) => quote(name)).join(", ") ?? "*";
+  const from = `${quote(table.schema)}.${quote(table.name)}`;
+  return `SELECT ${list}\nFROM ${from}\nLIMIT ${most}`;
+}
+
+/** The other tables that refer to `target`, each once. */
+export function referencesTo(tables: readonly Table[], target: Table): Reference[] {
+  const prefix = `${target.schema}.${target.name}.`;
+  const ends = new Map(target.columns?.map(({ name }) => [prefix + name, name]));
+  return tables.flatMap(({ schema, name: table, columns = [] }) => {
+    const keys = columns.filter(({ fk_ref }) => ends.has(fk_ref))
+      .map(({ name, fk_ref }) => `${name} → ${ends.get(fk_ref)}`);
+    const isOther = schema !== target.schema || table !== target.name;
+    return isOther && keys.length > 0 ? [{ schema, table, keys }] : [];
+  });
+}
+
+/** A table's foreign keys, as its resource has them. */
+export type ForeignKeys = readonly {
+  readonly columns: readonly string[];
+  readonly references: {
+    readonly schema: string;
+    readonly table: string;
+    readonly columns: readonly string[];
+  };
+}[];
+
+/** The tables that the keys refer to, each once. */
+export function referencesFrom(foreignKeys: ForeignKeys): Reference[] {
+  const all = new Map<string, Reference>();
+  for (const { columns, references } of foreignKeys) {
+    const { schema, table, columns: ends } = references;
+    const id = JSON.stringify([schema, table]);
+    const key = `${columns.join(", ")} → ${ends.join(", ")}`;
+    const keys = [...all.get(id)?.keys ?? [], key];
+    all.set(id, { schema, table, keys });
+  }
+  return [...all.values()];
+}

@@ -1,0 +1,218 @@
+import { useState } from "preact/hooks";
+import type { PageProps } from "../app.tsx";
+import { useLoaded, useRun } from "../load.ts";
+import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
+import { hrefOf } from "../routes.ts";
+import { listAll, type RpcReply, rpcReply } from "../server.ts";
+import { asClientCall, asCurl, mcpAddress, type Request } from "./request_texts.ts";
+import { SchemaForm } from "./schema_form.tsx";
+import type { Schema } from "./schema_values.ts";
+
+/** One thing that clients may use, with how it is asked for. */
+interface Offer {
+  readonly kind: "tools" | "prompts" | "resources";
+  readonly name: string;
+  readonly title: string;
+  readonly description: string | undefined;
+  readonly schema: Schema;
+  requestOf(args: Readonly<Record<string, unknown>>): Request;
+}
+
+interface Described {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+}
+
+const kinds = { tools: "Tools", prompts: "Prompts", resources: "Resources" } as const;
+
+/** Tools, prompts and resources as forms, with each request as others would send it. */
+export function UsePage({ session, rest: [kind, name] }: PageProps) {
+  const loaded = useLoaded(readOffers);
+  const [wanted, setWanted] = useState("");
+  const isShown = ({ name, title, description = "" }: Offer) =>
+    `${name} ${title} ${description}`.toLowerCase().includes(wanted.toLowerCase());
+  return (
+    <Page title="Use" intro="Everything that an MCP client gets from this server, as a form.">
+      <Ready of="what there is" loaded={loaded}>
+        {(offers) => {
+          const chosen = offers.find((offer) => offer.kind === kind && offer.name === name);
+          return (
+            <div class={`two-panes${chosen ? " has-chosen" : ""}`}>
+              <div class="stack pane-list">
+                <input
+                  type="search"
+                  aria-label="Search tools, prompts and resources"
+                  placeholder="Search"
+                  value={wanted}
+                  onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+                />
+                {Object.entries(kinds).map(([kind, heading]) => {
+                  const shown = offers.filter((offer) => offer.kind === kind && isShown(offer));
+                  return shown.length > 0 &&
+                    <OfferList key={kind} heading={heading} offers={shown} chosen={chosen} />;
+                })}
+                {!offers.some(isShown) && (
+                  <p class="faint" role="status">Nothing has this in its name or description.</p>
+                )}
+              </div>
+              <div class="stack pane-detail">
+                {chosen === undefined
+                  ? <Empty title="Choose a tool, a prompt or a resource">Its form opens here.</Empty>
+                  : <OfferForm key={`${chosen.kind} ${chosen.name}`} offer={chosen} session={session} />}
+              </div>
+            </div>
+          );
+        }}
+      </Ready>
+    </Page>
+  );
+}
+
+function OfferList({ heading, offers, chosen }: {
+  readonly heading: string;
+  readonly offers: readonly Offer[];
+  readonly chosen: Offer | undefined;
+}) {
+  return (
+    <section aria-label={heading}>
+      <h2 class="list-head">{heading}</h2>
+      <ul class="choices">
+        {offers.map((offer) => (
+          <li key={offer.name}>
+            <a href={hrefOf("use", offer.kind, offer.name)} aria-current={offer === chosen || undefined}>
+              <span>{offer.title}</span>
+              <span class="mono faint">{offer.name}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+async function readOffers(signal: AbortSignal): Promise<Offer[]> {
+  type Argument = Described & { readonly required?: boolean };
+  const list = <T,>(method: string, key: string) => listAll<Described & T>(method, key, signal);
+  const [tools, prompts, resources, templates] = await Promise.all([
+    list<{ readonly inputSchema: Schema }>("tools/list", "tools"),
+    list<{ readonly arguments?: readonly Argument[] }>("prompts/list", "prompts"),
+    list<{ readonly uri: string }>("resources/list", "resources"),
+    list<{ readonly uriTemplate: string }>("resources/templates/list", "resourceTemplates"),
+  ]);
+  return [
+    ...tools.map(({ name, title = name, description, inputSchema }): Offer => ({
+      kind: "tools",
+      name,
+      title,
+      description,
+      schema: inputSchema,
+      requestOf: (args) => ({ method: "tools/call", params: { name, arguments: args } }),
+    })),
+    ...prompts.map(({ name, title = name, description, arguments: given = [] }): Offer => ({
+      kind: "prompts",
+      name,
+      title,
+      description,
+      schema: {
+        properties: Object.fromEntries(
+          given.map(({ name, description = "" }) => [name, { type: "string", description }]),
+        ),
+        required: given.filter(({ required }) => required).map(({ name }) => name),
+      },
+      requestOf: (args) => ({ method: "prompts/get", params: { name, arguments: args } }),
+    })),
+    ...[...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))]
+      .map(({ name, title = name, description, uri }): Offer => {
+        const variable = /\{(\w+)\}/g;
+        const required = Array.from(uri.matchAll(variable), ([, name = ""]) => name);
+        const properties = Object.fromEntries(required.map((name) => [name, { type: "string" }]));
+        const uriOf = (args: Readonly<Record<string, unknown>>) =>
+          uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
+        return {
+          kind: "resources",
+          name: uri,
+          title,
+          description,
+          schema: { properties, required },
+          requestOf: (args) => ({ method: "resources/read", params: { uri: uriOf(args) } }),
+        };
+      }),
+  ];
+}
+
+function OfferForm({ offer, session }: { readonly offer: Offer; readonly session: PageProps["session"] }) {
+  const [args, setArgs] = useState<Readonly<Record<string, unknown>>>({});
+  const [reply, setReply] = useState<RpcReply>();
+  const [error, setError] = useState<Error>();
+  const { isRunning, stop, run } = useRun();
+  const request = offer.requestOf(args);
+  const address = mcpAddress(session);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setError(undefined);
+    void run(
+      async (signal) => setReply(await rpcReply(request.method, request.params, signal)),
+      setError,
+    );
+  };
+  return (
+    <>
+      <a class="only-phone" href={hrefOf("use")}>← The whole list</a>
+      <div>
+        <h2>{offer.title}</h2>
+        <p class="mono faint">{offer.name}</p>
+      </div>
+      {offer.description && <p class="sentences">{unwrapped(offer.description)}</p>}
+      <form class="card" onSubmit={submit}>
+        <SchemaForm schema={offer.schema} onChange={setArgs} />
+        <div class="row">
+          <button type="submit" class="primary" disabled={isRunning}>
+            {isRunning ? "Running …" : "Run"}
+          </button>
+          {isRunning && <button type="button" onClick={stop}>Stop</button>}
+        </div>
+      </form>
+      {error && <Failure error={error} />}
+      {reply && <Reply reply={reply} />}
+      <details class="card" open={reply === undefined}>
+        <summary>The same request from elsewhere</summary>
+        <div class="stack">
+          <h3>curl</h3>
+          <Code label="The request as a curl command" text={asCurl(request, address, session.caller)} />
+          <h3>MCP client, TypeScript</h3>
+          <Code
+            label="The request by the official client"
+            text={asClientCall(request, address, session.caller)}
+          />
+        </div>
+      </details>
+    </>
+  );
+}
+
+/** Without the ends of lines that are there for the width of a terminal. */
+function unwrapped(text: string): string {
+  return text.replace(/(?<!\n)\n(?=\w)/g, " ");
+}
+
+function Reply({ reply: { result, error } }: { readonly reply: RpcReply }) {
+  const { content = [], isError = error !== undefined } = (result ?? {}) as {
+    readonly content?: readonly { readonly text?: string }[];
+    readonly isError?: boolean;
+  };
+  const texts = content.flatMap(({ text }) => text ?? []);
+  return (
+    <section class="stack" aria-label="Reply">
+      <p role="status">
+        <Badge isGood={!isError} text={isError ? "Error" : "Reply"} />
+      </p>
+      {error && <p class="sentences failure">{error.message}</p>}
+      {texts.map((text, at) => <Code key={at} label="What a model reads" text={text} />)}
+      <details open={texts.length === 0 && error === undefined}>
+        <summary>JSON</summary>
+        <Code label="The reply's JSON" text={JSON.stringify(error ?? result, null, 2)} />
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+import { useEffect, useState } from "preact/hooks";
+import type { PageProps } from "../app.tsx";
+import { type Loaded, useLoaded } from "../load.ts";
+import { Badge, Empty, Page, Ready, Shown, Table, Tabs } from "../parts.tsx";
+import { goTo } from "../routes.ts";
+import { askJson } from "../server.ts";
+import { ServerState } from "./server_state.tsx";
+
+interface RecentCall {
+  readonly at: string;
+  readonly name: string;
+  readonly of: "tool" | "question";
+  readonly about?: string;
+  readonly result: string;
+  readonly elapsedMs: number;
+  readonly rows?: number;
+  readonly caller?: string;
+}
+
+interface Limit {
+  readonly limit: string;
+  readonly maximum: number;
+  readonly used?: number;
+  readonly remaining?: number;
+  readonly resets_at?: string;
+}
+
+/** How often the page looks again. */
+const everyMs = 5_000;
+
+/** One's own calls and limits; for administrators those of all callers, and how the server is. */
+export function WatchPage({ session: { caller: { isAdministrator }, parts }, rest: [tab] }: PageProps) {
+  const [isLive, setLive] = useState(true);
+  const actions = (
+    <label class="row">
+      <input
+        type="checkbox"
+        checked={isLive}
+        onChange={({ currentTarget }) => setLive(currentTarget.checked)}
+      />
+      Look again every {everyMs / 1_000} s
+    </label>
+  );
+  const mine = () => (
+    <>
+      {parts.documents && <Limits isLive={isLive} />}
+      <Calls isLive={isLive} ofAll={false} />
+    </>
+  );
+  return (
+    <Page title="Watch" intro="What was asked, how long it took, and what is left." actions={actions}>
+      <Tabs
+        label="What to watch"
+        current={tab}
+        onChoose={(id) => goTo("watch", id)}
+        tabs={[
+          { id: "mine", title: "My calls", show: mine },
+          isAdministrator && { id: "all", title: "All callers", show: () => <Calls isLive={isLive} ofAll /> },
+          isAdministrator && { id: "server", title: "Server", show: () => <ServerState isLive={isLive} /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+/** Reads now and, while it is live and the page is to be seen, every few seconds. */
+export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
+  const loaded = useLoaded(read);
+  useEffect(() => {
+    if (!isLive || loaded.isLoading) return;
+    const timer = setInterval(() => document.hidden || loaded.again(), everyMs);
+    return () => clearInterval(timer);
+  }, [isLive, loaded.isLoading]);
+  return loaded;
+}
+
+function Limits({ isLive }: { readonly isLive: boolean }) {
+  const { value } = useWatched(
+    (signal) => askJson<Record<"limits" | "shared", Limit[]>>("v1/usage", { signal }),
+    isLive,
+  );
+  const { limits = [], shared = [] } = value ?? {};
+  if (limits.length + shared.length === 0) return null;
+  return (
+    <section class="card" aria-label="Limits">
+      <h2>Limits</h2>
+      <ul class="limits">
+        {limits.map(({ limit, maximum, used = 0, remaining = 0, resets_at }) => (
+          <li key={limit}>
+            <label>
+              <span class="row spread">
+                <span>{limit.replaceAll("_", " ")}</span>
+                <span class="faint">{remaining.toLocaleString()} of {maximum.toLocaleString()} left</span>
+              </span>
+              <meter min={0} max={maximum} value={used} high={maximum * 0.8}>{used}</meter>
+            </label>
+            {resets_at && <p class="hint">Anew at {new Date(resets_at).toLocaleTimeString()}</p>}
+          </li>
+        ))}
+        {shared.map(({ limit, maximum }) => (
+          <li key={`shared ${limit}`} class="faint">
+            {limit.replaceAll("_", " ")}: {maximum.toLocaleString()} for all callers together
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: boolean }) {
+  const loaded = useWatched(
+    (signal) => askJson<{ calls: RecentCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
+    isLive,
+  );
+  return (
+    <Ready of="calls" loaded={loaded}>
+      {({ calls }) => {
+        if (calls.length === 0) {
+          return (
+            <Empty title="No calls yet">Ask something, or connect a client: its calls show up here.</Empty>
+          );
+        }
+        return (
+          <>
+            <Table
+              label="Recent calls"
+              rows={calls.map(({ at, caller, name, about = "", result, rows, elapsedMs }) => ({
+                When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
+                ...(ofAll && { Who: <Shown text={caller ?? ""} /> }),
+                What: <span class="mono">{name || "(no such tool)"}</span>,
+                Where: <Shown text={about} />,
+                Result: <Badge isGood={result === "ok"} text={result} />,
+                Rows: rows,
+                Time: <span class="time">{timeText(elapsedMs)}</span>,
+              }))}
+            />
+            <p class="hint">
+              The latest calls that count, in this server's memory; never what was asked or answered.
+            </p>
+          </>
+        );
+      }}
+    </Ready>
+  );
+}
+
+function timeText(ms: number): string {
+  return ms < 1_000 ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
