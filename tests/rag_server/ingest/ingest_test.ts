@@ -144,7 +144,7 @@ testWithPgvector(
       "large.txt": "x ".repeat(2_000),
       "picture.png": Uint8Array.of(0x89, 0x50, 0, 0, 1),
       "picture.txt": Uint8Array.of(0x89, 0x50, 0, 0, 1),
-      "openapi.json": "{}",
+      "openapi.xml": "{}",
       "empty.md": "",
       "broken.pdf": "%PDF-1.7 broken",
       "z.txt": "The last one.",
@@ -159,7 +159,7 @@ testWithPgvector(
       { path: "large.txt", reason: "it has more than 2.9 KiB" },
       { path: "link.txt", reason: "it is a symbolic link" },
       { path: "node_modules/", reason: "it holds installed packages" },
-      { path: "openapi.json", reason: "its format is not read" },
+      { path: "openapi.xml", reason: "its format is not read" },
       { path: "picture.png", reason: "its format is not read" },
       { path: "picture.txt", reason: "it is not text" },
     ]);
@@ -301,11 +301,11 @@ testWithPgvector(
 
 testWithPgvector("a dry run says what would be done, and neither writes nor asks the provider", async () => {
   await using fixture = await createIngestFixture();
-  await fixture.write({ "a.md": "One.", "b.md": "Two.", "c.md": "Three.", "d.json": "{}" });
+  await fixture.write({ "a.md": "One.", "b.md": "Two.", "c.md": "Three.", "d.xml": "{}" });
   const embedding = countedEmbedding();
   const first = await fixture.ingest({ embedding, isDryRun: true });
   assert.deepEqual(countsOf(first), { ...nothing, added: 3, chunksWritten: 3 });
-  assert.deepEqual(first.skipped, [{ path: "d.json", reason: "its format is not read" }]);
+  assert.deepEqual(first.skipped, [{ path: "d.xml", reason: "its format is not read" }]);
   assert.deepEqual(embedding.texts, []);
   assert.deepEqual(
     await fixture.column(

@@ -1,11 +1,37 @@
 /** How a document is read. A file of any format that begins as a PDF does is read as one. */
-export type DocumentFormat = "Markdown" | "HTML" | "reStructuredText" | "AsciiDoc" | "text" | "log" | "PDF";
+export type DocumentFormat =
+  | "Markdown"
+  | "HTML"
+  | "PDF"
+  | "Word"
+  | "PowerPoint"
+  | "Excel"
+  | "EPUB"
+  | "e-mail"
+  | "CSV"
+  | "JSON"
+  | "code"
+  | "text"
+  | "log"
+  | "reStructuredText"
+  | "AsciiDoc";
 
 /** The formats that are read, by the suffixes of files' names; a name without a suffix has the empty one. */
 export const documentFormats: Readonly<Record<DocumentFormat, readonly string[]>> = {
   Markdown: ["md", "markdown"],
   HTML: ["html", "htm", "xhtml"],
   PDF: ["pdf"],
+  Word: ["docx", "docm"],
+  PowerPoint: ["pptx", "pptm", "ppsx"],
+  Excel: ["xlsx", "xlsm"],
+  EPUB: ["epub"],
+  "e-mail": ["eml"],
+  CSV: ["csv", "tsv"],
+  JSON: ["jsonl", "ndjson", "json"],
+  code: (
+    "c h cc cpp cxx hpp cs java kt kts scala groovy go rs zig swift m dart js mjs cjs jsx ts mts cts tsx vue svelte " +
+    "py rb php pl pm lua r jl hs ml mli fs ex exs erl clj lisp el sql sh bash zsh ps1 vb pas f90 proto graphql tf"
+  ).split(" "),
   text: ["txt", "text", ""],
   log: ["log"],
   reStructuredText: ["rst"],

@@ -1,9 +1,18 @@
 import type { SourceDocument } from "../../../text/chunk_document.ts";
+import { decodeText } from "./decode_text.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 import { type DocumentFormat, formatOf, suffixOf, unknownFormat } from "./document_formats.ts";
+import { readCode } from "./read_code.ts";
+import { readCsv } from "./read_csv.ts";
+import { readEmail } from "./read_email.ts";
 import { readHtml } from "./read_html.ts";
+import { readJson } from "./read_json.ts";
 import { readMarkdown } from "./read_markdown.ts";
 import { readPdf } from "./read_pdf.ts";
+import { readDocx } from "./zipped/read_docx.ts";
+import { readEpub } from "./zipped/read_epub.ts";
+import { readPptx } from "./zipped/read_pptx.ts";
+import { readXlsx } from "./zipped/read_xlsx.ts";
 
 /** The outcome of reading a file; `reason` is for people. */
 type DocumentReading =
@@ -14,18 +23,41 @@ type DocumentReading =
 export const noText = "it holds no text";
 
 /** Changes with what `readDocument` makes of a file. */
-export const readerVersion = 4;
+export const readerVersion = 5;
 
-/** The reader of each format. */
-const textReaders: Readonly<
-  Record<Exclude<DocumentFormat, "PDF">, (text: string, title: string) => SourceDocument>
-> = {
+type TextReader = (text: string, title: string) => SourceDocument;
+type BytesReader = (bytes: Uint8Array, title: string) => SourceDocument | Promise<SourceDocument>;
+
+/** The readers of formats that are text. */
+const textReaders = {
   Markdown: readMarkdown,
   HTML: readHtml,
   reStructuredText: (text, title) => readProse(text, title, underlinedHeadings()),
   AsciiDoc: (text, title) => readProse(text, title, equalsHeading),
   text: (text, title) => readProse(text, title, () => undefined),
   log: readLines,
+  CSV: readCsv,
+  JSON: readJson,
+  code: readCode,
+} satisfies Partial<Record<DocumentFormat, TextReader>>;
+
+/** The readers of formats that are not. */
+const bytesReaders: Readonly<
+  Record<Exclude<DocumentFormat, keyof typeof textReaders>, BytesReader>
+> = {
+  PDF: readPdf,
+  Word: readDocx,
+  PowerPoint: readPptx,
+  Excel: readXlsx,
+  EPUB: readEpub,
+  "e-mail": readEmail,
+};
+
+/** Why a file of a format is left out that gave no document. */
+const whyEmpty: Readonly<Partial<Record<DocumentFormat, string>>> = {
+  PDF: `${noText}; perhaps its pages are pictures`,
+  JSON: "it is JSON, but neither a list of objects nor an object a line",
+  code: `${noText} that a person wrote`,
 };
 
 /**
@@ -40,69 +72,30 @@ export async function readDocument(path: string, bytes: Uint8Array): Promise<Doc
   const name = path.slice(path.lastIndexOf("/") + 1);
   const suffix = suffixOf(name);
   const title = (suffix === "" ? name : name.slice(0, -suffix.length - 1)).replaceAll("_", " ");
-  if (format === "PDF" || startsWith(bytes, "%PDF-")) {
-    return found(await readPdf(bytes, title), `${noText}; perhaps its pages are pictures`);
-  }
-  const text = decodeText(bytes, format === "HTML" ? declaredCharset(bytes) : undefined);
+  const shown = startsWith(bytes, "%PDF-") ? "PDF" : format;
+  if (!isTextFormat(shown)) return found(await bytesReaders[shown](bytes, title), shown);
+  const text = decodeText(bytes, shown === "HTML" ? declaredCharset(bytes) : undefined);
   if (text === undefined) return { kind: "skipped", reason: "it is not text" };
-  return found(textReaders[format](text, title), noText);
+  return found(textReaders[shown](text, shown === "code" ? path : title), shown);
 }
 
-function found(document: SourceDocument, reasonIfEmpty: string): DocumentReading {
+function found(document: SourceDocument, format: DocumentFormat): DocumentReading {
   const hasText = document.sections.some(({ headings, blocks }) => headings.length > 0 || blocks.length > 0);
-  return hasText ? { kind: "document", document } : { kind: "skipped", reason: reasonIfEmpty };
+  return hasText ? { kind: "document", document } : { kind: "skipped", reason: whyEmpty[format] ?? noText };
+}
+
+function isTextFormat(format: DocumentFormat): format is keyof typeof textReaders {
+  return format in textReaders;
 }
 
 function startsWith(bytes: Uint8Array, text: string): boolean {
   return [...text].every((char, at) => bytes[at] === char.charCodeAt(0));
 }
 
-/** The encoding of files without a byte order mark that are not UTF-8 and name none. */
-const oldEncoding = "windows-1252";
-
-/**
- * The bytes as text, or undefined where they are none. UTF-16 is known by its byte order mark alone.
- *
- * @param declared what the file says of itself, such as a page's `charset`
- */
-function decodeText(bytes: Uint8Array, declared: string | undefined): string | undefined {
-  const marked = bytes[0] === 0xff && bytes[1] === 0xfe
-    ? "utf-16le"
-    : bytes[0] === 0xfe && bytes[1] === 0xff
-    ? "utf-16be"
-    : undefined;
-  if (marked !== undefined) return decodeAs(marked, bytes);
-  if (isBinary(bytes)) return undefined;
-  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(oldEncoding, bytes);
-}
-
 /** The encoding that a page names in its first 1024 bytes, where HTML wants it. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, 1024));
   return /<meta[^>]+charset\s*=\s*["']?\s*([\w:.-]+)/i.exec(start)?.[1];
-}
-
-function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | undefined {
-  if (encoding === undefined) return undefined;
-  try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
-  } catch {
-    // bytes that are not in it, or an encoding that nobody knows
-    return undefined;
-  }
-}
-
-const sampleBytes = 65_536;
-
-/** No text has NULs, and hardly any other control characters than blanks, form feeds and escapes. */
-function isBinary(bytes: Uint8Array): boolean {
-  const sample = bytes.subarray(0, sampleBytes);
-  let controls = 0;
-  for (const byte of sample) {
-    if (byte === 0) return true;
-    if (byte < 8 || (byte > 13 && byte < 27)) controls++;
-  }
-  return controls * 100 > sample.length;
 }
 
 /** Finds the heading that a paragraph begins with. */

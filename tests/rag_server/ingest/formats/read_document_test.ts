@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
 import { readDocument } from "../../../../src/rag_server/ingest/formats/read_document.ts";
 import { examplePdf } from "./example_pdf.ts";
+import { exampleDocx } from "./example_zip.ts";
+import { shown } from "./shown_document.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
-/** Title, headings and texts, each section a list. */
 async function read(path: string, bytes: Uint8Array): Promise<unknown> {
   const reading = await readDocument(path, bytes);
-  if (reading.kind === "skipped") return reading.reason;
-  const { title, sections } = reading.document;
-  return [
-    title,
-    ...sections.map(({ headings, blocks }) => [headings.join(" > "), ...blocks.map(({ text }) => text)]),
-  ];
+  return reading.kind === "skipped" ? reading.reason : shown(reading.document);
 }
 
 Deno.test("readDocument() goes by the suffix of the name, and by the bytes for a PDF", async () => {
@@ -26,6 +22,26 @@ Deno.test("readDocument() goes by the suffix of the name, and by the bytes for a
   assert.deepEqual(await read("README", utf8("text")), ["README", ["", "text"]]);
   assert.deepEqual(await read("a.b/data.log", utf8('{\n\n"a": 1 }')), ["data", ["", '{\n\n"a": 1 }']]);
   assert.deepEqual(await read("x.htm", utf8("<title>T</title><p>a")), ["T", ["", "a"]]);
+  assert.deepEqual(await read("a/Plan.DOCX", exampleDocx("<w:p><w:r><w:t>In Word.</w:t></w:r></w:p>")), [
+    "Plan",
+    [
+      "",
+      "In Word.",
+    ],
+  ]);
+  assert.deepEqual(await read("x.tsv", utf8("a\tb\nc\td")), ["x", [
+    "",
+    "| a | b |\n| --- | --- |\n| c | d |",
+  ]]);
+  assert.deepEqual(await read("src/a.ts", utf8("let a;")), ["src/a.ts", ["", "let a;"]]);
+  assert.deepEqual(await read("a.eml", utf8("Subject: S\n\ntext")), ["S", ["", "text"]]);
+  assert.deepEqual(await read("a.jsonl", utf8('{"name": "A", "b": 1}')), ["a", ["A", "b: 1"]]);
+  assert.equal(
+    await read("a.json", utf8("7")),
+    "it is JSON, but neither a list of objects nor an object a line",
+  );
+  assert.equal(await read("a.js", utf8("x".repeat(500))), "it holds no text that a person wrote");
+  assert.equal(await read("a.docx", exampleDocx("")), "it holds no text");
   assert.deepEqual(await read("download", examplePdf([[{ text: "In a PDF.", y: 700 }]])), ["download", [
     "",
     "In a PDF.",
@@ -64,7 +80,7 @@ Deno.test("readDocument() reads the encodings that files come in", async () => {
 
 Deno.test("readDocument() skips what holds no text", async () => {
   assert.equal(await read("x", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
-  for (const name of ["x.png", "data.json", "notes.md~", "page.mdx", "x.tar.gz"]) {
+  for (const name of ["x.png", "data.xml", "notes.md~", "page.mdx", "x.tar.gz"]) {
     assert.equal(await read(name, utf8("text")), "its format is not read");
   }
   assert.equal(await read("x.txt", latin1("a\0b")), "it is not text");

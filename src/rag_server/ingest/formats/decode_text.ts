@@ -1,0 +1,41 @@
+/** The encoding of files without a byte order mark that are not UTF-8 and name none. */
+const oldEncoding = "windows-1252";
+
+/**
+ * The bytes as text, or undefined where they are none. UTF-16 is known by its byte order mark alone.
+ *
+ * @param declared what the file says of itself, such as a page's `charset`
+ */
+export function decodeText(bytes: Uint8Array, declared: string | undefined): string | undefined {
+  const marked = bytes[0] === 0xff && bytes[1] === 0xfe
+    ? "utf-16le"
+    : bytes[0] === 0xfe && bytes[1] === 0xff
+    ? "utf-16be"
+    : undefined;
+  if (marked !== undefined) return decodeAs(marked, bytes);
+  if (isBinary(bytes)) return undefined;
+  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(oldEncoding, bytes);
+}
+
+function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | undefined {
+  if (encoding === undefined) return undefined;
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    // bytes that are not in it, or an encoding that nobody knows
+    return undefined;
+  }
+}
+
+const sampleBytes = 65_536;
+
+/** No text has NULs, and hardly any other control characters than blanks, form feeds and escapes. */
+function isBinary(bytes: Uint8Array): boolean {
+  const sample = bytes.subarray(0, sampleBytes);
+  let controls = 0;
+  for (const byte of sample) {
+    if (byte === 0) return true;
+    if (byte < 8 || (byte > 13 && byte < 27)) controls++;
+  }
+  return controls * 100 > sample.length;
+}
