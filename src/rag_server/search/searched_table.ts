@@ -82,7 +82,8 @@ export async function openSearchedTable(
   const areMany = rows > longestScan.rows;
   // what others have does not decide how a caller is answered: the search counts what that caller may see
   if (index.isOfCallers) return { ...searched, ...(areMany && { needsWordsColumn: true }) };
-  const isScanned = !areMany && await holds(database, isScannedSql(index, table.filter), signal);
+  // the pipeline's filter may take long
+  const isScanned = !areMany && await holds(database, isScannedSql(index, undefined), signal);
   if (!isScanned) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
 }

@@ -53,7 +53,7 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
     "a.md": "# A\n\nSome text.",
     "b.pdf": "%PDF-1.7 broken",
     "c.txt": Uint8Array.of(0, 1),
-    ...Object.fromEntries(["css", "js", "json", "ts"].map((suffix) => [`d.${suffix}`, "text"])),
+    ...Object.fromEntries(["css", "png", "svg", "zip"].map((suffix) => [`d.${suffix}`, "text"])),
     ".git/HEAD": "ref",
   });
   const logged: unknown[] = [];
@@ -80,7 +80,7 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
     "  Seconds          0",
     "",
     "Skipped:",
-    "  its format is not read  4: d.css, d.js, d.json, …",
+    "  its format is not read  4: d.css, d.png, d.svg, …",
     "  it is hidden            1: .git/",
     "  it is not text          1: c.txt",
     "",
@@ -93,7 +93,7 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
   assert.equal(error.message, "Cannot ingest 1 file");
   assert.deepEqual(logged, [
     ["file skipped", { path: ".git/", reason: "it is hidden" }],
-    ...["css", "js", "json", "ts"].map((suffix) => [
+    ...["css", "png", "svg", "zip"].map((suffix) => [
       "file skipped",
       { path: `d.${suffix}`, reason: "its format is not read" },
     ]),
@@ -103,7 +103,7 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
 
 testWithPgvector("ingestOperation() prints JSON, and says a provider's fault after it", async () => {
   await using fixture = await createIngestFixture();
-  await fixture.write({ "a.md": "# A\n\nSome text.", "c.json": "{}" });
+  await fixture.write({ "a.md": "# A\n\nSome text.", "c.css": "{}" });
   const good = await operate(fixture, { json: true });
   assert.deepEqual(JSON.parse(good.printed.join("\n")), {
     pipeline: "handbook",
@@ -113,7 +113,7 @@ testWithPgvector("ingestOperation() prints JSON, and says a provider's fault aft
     changed: 0,
     unchanged: 0,
     removed: 0,
-    skipped: [{ source: "c.json", reason: "its format is not read" }],
+    skipped: [{ source: "c.css", reason: "its format is not read" }],
     failed: [],
     refused: [],
     notices: [],

@@ -132,7 +132,7 @@ const rows: readonly Row[] = [
     code: "METHOD_NOT_ALLOWED",
     got: { allow: "POST" },
   })),
-  ...["/", "/v1", "/v1/", "/v1/live/", "/v2/live", "/mcp/v1", "/health"].map((path) => ({
+  ...["/v1", "/v1/", "/v1/live/", "/v2/live", "/mcp/v1", "/health"].map((path) => ({
     what: `the unknown path ${path}`,
     path,
     status: 404,

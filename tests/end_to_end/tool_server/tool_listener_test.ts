@@ -184,7 +184,7 @@ const rows: readonly Row[] = [
     status: 200,
     says: /^\{"status":"ready","databases":\[\{"name":"main","reachable":true\}\],"providers":\[\]\}$/,
   },
-  ...["/", "/nope", "/mcp", "/mcp/v1/", "/mcp/v2", "/health/", "/v1/live"].map((path) => ({
+  ...["/nope", "/mcp", "/mcp/v1/", "/mcp/v2", "/health/", "/v1/live"].map((path) => ({
     what: `the unknown path ${path}`,
     path,
     status: 404,

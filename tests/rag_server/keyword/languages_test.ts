@@ -141,9 +141,7 @@ testWithPostgres("an index of an older format is not asked, and its table says w
     "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'whale')",
   );
   await fixture.build();
-  await fixture.query(
-    "UPDATE postern.keyword_indexes SET format = 1; ALTER TABLE postern.keyword_indexes DROP grams",
-  );
+  await fixture.query("UPDATE postern.keyword_indexes SET format = 1");
   assert.equal((await fixture.find()).kind, "tsvector");
   await assert.rejects(fixture.build(), /format; drop it with -drop-index, then run -index-pipeline again/);
 });
