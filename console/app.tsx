@@ -6,7 +6,7 @@ import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
 import { Failure, Icon, Loading, Logo, showModal } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
-import { ask, type Caller, readSession, type Session, useApiToken, watchServer } from "./server.ts";
+import { ask, type Caller, readSession, type Session, setApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
 import { WatchPage } from "./watch/watch_page.tsx";
 
@@ -56,7 +56,12 @@ export function App() {
   return (
     <>
       {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
-      <Frame session={{ ...known, caller: known.caller }} onLeave={again} />
+      {/* who logs in behind another finds nothing of theirs */}
+      <Frame
+        key={`${known.caller.kind} ${known.caller.name}`}
+        session={{ ...known, caller: known.caller }}
+        onLeave={again}
+      />
       {isOver && (
         <dialog
           ref={showModal}
@@ -80,7 +85,7 @@ function Frame({ session, onLeave }: {
   const offered = pages.filter(({ id }) => parts.tools || id !== "use");
   const { id: current, Shown } = offered.find(({ id }) => id === name) ?? pages[0];
   async function leave() {
-    useApiToken(undefined);
+    setApiToken(undefined);
     if (caller.hasSession) await ask("session", { method: "DELETE" }).catch(() => {});
     onLeave();
   }

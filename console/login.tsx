@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Failure, Field, Logo } from "./parts.tsx";
-import { ask, askJson, jsonBody, Refused, type Session, useApiToken } from "./server.ts";
+import { ask, askJson, jsonBody, Refused, type Session, setApiToken } from "./server.ts";
 
 /** The ways in, as the server has them. Calls `onIn` once somebody was let in. */
 export function Login({ login, isOver, onIn }: {
@@ -91,10 +91,14 @@ function TokenLogin({ isOnlyWay, onIn }: { readonly isOnlyWay: boolean; readonly
         button="Use this token"
         class={isOnlyWay ? "primary wide" : "wide"}
         work={async ({ token = "" }) => {
-          useApiToken(token.trim());
-          if ((await askJson<Session>("session")).caller !== undefined) return onIn();
-          useApiToken(undefined);
-          throw new Refused(401, "The server does not know this token, or it has expired.");
+          setApiToken(token.trim());
+          try {
+            if ((await askJson<Session>("session")).caller !== undefined) return onIn();
+            throw new Refused(401, "The server does not know this token, or it has expired.");
+          } catch (error) {
+            setApiToken(undefined);
+            throw error;
+          }
         }}
       >
         <Field

@@ -18,9 +18,7 @@ const paths = {
   leave: "M10 4H5v16h5M15 8l4 4-4 4M19 12H9",
 } as const;
 
-export type IconName = keyof typeof paths;
-
-export function Icon({ name }: { readonly name: IconName }) {
+export function Icon({ name }: { readonly name: keyof typeof paths }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
       <path d={paths[name]} />

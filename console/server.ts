@@ -34,7 +34,7 @@ export function watchServer(watch: typeof listeners): void {
   Object.assign(listeners, watch);
 }
 
-export function useApiToken(token: string | undefined): void {
+export function setApiToken(token: string | undefined): void {
   apiToken = token;
 }
 

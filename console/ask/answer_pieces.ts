@@ -2,7 +2,7 @@ import { sharedWords } from "../../src/tool_server/view/page/shared_words.ts";
 import type { Citation } from "./documents_api.ts";
 
 /** A part of an answer: words, the number of a source, or a doubt about the claim before it. */
-export interface Piece {
+interface Piece {
   readonly kind: "text" | "source" | "doubt";
   readonly text: string;
 }

@@ -46,7 +46,7 @@ export function AskData({ session: { caller }, rest: [, routeDatabase, routeText
   const { text, put, chosen, outcome, history, catalogs } = state;
   useEffect(() => {
     kept.set(caller, state);
-  }, [state]);
+  }, [caller, state]);
   const change = (part: Partial<Kept>) => setState((before) => ({ ...before, ...part }));
   const putText = (text: string) => change({ text, put: { text } });
   const { run, stop, isRunning } = useRun();
@@ -97,7 +97,10 @@ export function AskData({ session: { caller }, rest: [, routeDatabase, routeText
       }, signal);
       const reply = { ...more, sql, columns, rows: [...rows, ...more.rows] };
       change({ outcome: { kind: "rows", answer: { ...answer, reply } } });
-    }, (moreError) => change({ outcome: { kind: "rows", answer, moreError } }));
+    }, (moreError) => {
+      // stopped where something else is asked: its outcome counts
+      if (moreError) change({ outcome: { kind: "rows", answer, moreError } });
+    });
   }
 
   if (error) return <Failure error={error} again={again} />;

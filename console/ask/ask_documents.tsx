@@ -107,7 +107,7 @@ function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntr
           key={turn.key}
           turn={turn}
           onRepeat={(isSearch) => {
-            setTurns(turns.filter((each) => each !== turn));
+            setTurns((before) => before.filter((each) => each !== turn));
             begin(turn, isSearch);
           }}
         />

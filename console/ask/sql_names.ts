@@ -23,7 +23,7 @@ export function withArguments(sql: string, values: readonly string[]): string {
   });
 }
 
-export interface TableName {
+interface TableName {
   readonly schema: string;
   readonly name: string;
 }

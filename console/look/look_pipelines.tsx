@@ -11,23 +11,24 @@ export interface Reachability {
 const parts = { database: "Database", embedding: "Embedding", completion: "Answers", rerank: "Reranking" };
 type Part = keyof typeof parts;
 
-/** What the lists of pipelines, of their health and of their tokens tell of each. */
+// What `v1/pipelines`, `v1/health` and `v1/stats` tell of each, as `v1/openapi.json` has it.
+
 interface Named {
   readonly name: string;
-  readonly description?: string;
-  /** Shown where the server tells it. */
-  readonly tables?: readonly {
-    readonly name: string;
-    readonly rows?: number;
-    /** Its kind, or whether there is one. */
-    readonly keyword_index?: string | boolean;
-    readonly vector_index?: string | boolean;
-    /** ISO 8601. */
-    readonly ingested_at?: string;
-  }[];
+}
+
+interface Pipeline extends Named {
+  readonly description: string;
 }
 
 interface Health extends Named, Partial<Record<Part, Reachability>> {
+  readonly tables?: readonly {
+    readonly name: string;
+    readonly rows?: number;
+    readonly keyword_index: string | false;
+    readonly vector_index: string | false;
+    readonly ingested_at?: string;
+  }[];
   readonly embedding_queue?: Readonly<Record<"waiting" | "oldest_seconds" | "set_aside", number>>;
 }
 
@@ -41,7 +42,7 @@ export function LookPipelines() {
       const { pipelines = [] } = await askJson<{ pipelines?: readonly T[] }>(path, { signal });
       return new Map(pipelines.map((pipeline) => [pipeline.name, pipeline]));
     }, [count]);
-  const list = useList<Named>("v1/pipelines");
+  const list = useList<Pipeline>("v1/pipelines");
   const health = useList<Health>("v1/health");
   const stats = useList<Stats>("v1/stats");
   return (
@@ -71,13 +72,12 @@ export function LookPipelines() {
 }
 
 function PipelineCard({ pipeline, health, stats }: {
-  readonly pipeline: Named;
+  readonly pipeline: Pipeline;
   readonly health: Health | undefined;
   readonly stats: Stats | undefined;
 }) {
   const { name, description } = pipeline;
-  const queue = health?.embedding_queue;
-  const tables = pipeline.tables ?? health?.tables ?? stats?.tables;
+  const { embedding_queue: queue, tables } = health ?? {};
   const known = (Object.keys(parts) as Part[]).filter((part) => health?.[part] ?? stats?.[part]);
   return (
     <section class="card" aria-label={name}>
@@ -111,8 +111,8 @@ function PipelineCard({ pipeline, health, stats }: {
           rows={tables.map(({ name, rows = "–", keyword_index, vector_index, ingested_at }) => ({
             Table: <Text as="span" text={name} />,
             Rows: rows,
-            "Keyword index": indexText(keyword_index),
-            "Vector index": indexText(vector_index),
+            "Keyword index": keyword_index || "none",
+            "Vector index": vector_index || "none",
             Ingested: ingested_at ? new Date(ingested_at).toLocaleString() : "–",
           }))}
         />
@@ -128,8 +128,4 @@ function Reached({ reachable, error = "" }: Reachability) {
       <Badge isGood={reachable && error === ""} text={text} /> {error}
     </>
   );
-}
-
-function indexText(index: string | boolean = "–"): string {
-  return typeof index === "string" ? index : index ? "yes" : "none";
 }

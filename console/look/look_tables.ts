@@ -37,7 +37,7 @@ export function referencesTo(tables: readonly Table[], target: Table): Reference
 }
 
 /** A table's foreign keys, as its resource has them. */
-export type ForeignKeys = readonly {
+type ForeignKeys = readonly {
   readonly columns: readonly string[];
   readonly references: {
     readonly schema: string;

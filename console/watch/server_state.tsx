@@ -54,7 +54,12 @@ export function ServerState({ isLive }: { readonly isLive: boolean }) {
               label="What is reached"
               rows={reached.map(({ what, reachable, error }) => ({
                 What: <Shown text={what} />,
-                State: <Badge isGood={reachable === true} text={error ?? reachText(reachable)} />,
+                State: (
+                  <Badge
+                    isGood={reachable === true && error === undefined}
+                    text={error ?? reachText(reachable)}
+                  />
+                ),
               }))}
             />
             {pools.length > 0 && (

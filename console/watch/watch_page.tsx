@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { RecentCall } from "../../src/calls/recent_calls.ts";
 import type { PageProps } from "../app.tsx";
 import { type Loaded, useLoaded } from "../load.ts";
 import { Badge, Empty, Page, Ready, Shown, Table, Tabs } from "../parts.tsx";
@@ -6,16 +7,8 @@ import { goTo } from "../routes.ts";
 import { askJson } from "../server.ts";
 import { ServerState } from "./server_state.tsx";
 
-interface RecentCall {
-  readonly at: string;
-  readonly name: string;
-  readonly of: "tool" | "question";
-  readonly about?: string;
-  readonly result: string;
-  readonly elapsedMs: number;
-  readonly rows?: number;
-  readonly caller?: string;
-}
+/** One's own calls name no caller. */
+type ShownCall = Omit<RecentCall, "caller"> & Partial<RecentCall>;
 
 interface Limit {
   readonly limit: string;
@@ -48,7 +41,7 @@ export function WatchPage({ session: { caller: { isAdministrator }, parts }, res
     </>
   );
   return (
-    <Page title="Watch" intro="What was asked, how long it took, and what is left." actions={actions}>
+    <Page title="Watch" intro="What was called, how long it took, and what is left." actions={actions}>
       <Tabs
         label="What to watch"
         current={tab}
@@ -109,7 +102,7 @@ function Limits({ isLive }: { readonly isLive: boolean }) {
 
 function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: boolean }) {
   const loaded = useWatched(
-    (signal) => askJson<{ calls: RecentCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
+    (signal) => askJson<{ calls: ShownCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
     isLive,
   );
   return (

@@ -60,8 +60,6 @@ export function createRecentCalls({ now = Date.now }: { readonly now?: () => num
 
 /** Of the calls of several processes those that are told: the latest first. */
 export function latestOf(calls: readonly RecentCall[]): readonly RecentCall[] {
-  return calls.toSorted((one, other) => one.at < other.at ? 1 : one.at > other.at ? -1 : 0).slice(
-    0,
-    mostTold,
-  );
+  const sorted = calls.toSorted(({ at: one }, { at: other }) => one < other ? 1 : one > other ? -1 : 0);
+  return sorted.slice(0, mostTold);
 }

@@ -63,7 +63,7 @@ export function createConsoleOauth(server: AuthorizationServer) {
 
   const refreshes = new Map<string, Promise<string[] | undefined>>();
 
-  function begin(token: string, by: AskedBy) {
+  function beginRefresh(token: string, by: AskedBy) {
     const begun = exchange({ grant_type: "refresh_token", refresh_token: token }, by);
     refreshes.set(token, begun);
     const forget = () => refreshes.delete(token);
@@ -125,7 +125,7 @@ export function createConsoleOauth(server: AuthorizationServer) {
     /** The cookies of new tokens for the refresh token of the cookie; undefined where it is good for none. */
     async refresh(by: AskedBy): Promise<string[] | undefined> {
       const token = readCookie(by.request, cookieNames.refresh);
-      return token === undefined ? undefined : await (refreshes.get(token) ?? begin(token, by));
+      return token === undefined ? undefined : await (refreshes.get(token) ?? beginRefresh(token, by));
     },
     /** Ends the grant of the cookie's refresh token. */
     async revoke(by: AskedBy): Promise<void> {

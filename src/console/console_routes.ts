@@ -230,7 +230,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
       const { assetReply } = await pageFiles();
       return assetReply(path.slice(assets.length), request.headers.get("accept-encoding")) ?? nothing();
     }
-    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    const methods = routes[path];
     if (methods === undefined) return nothing();
     const method = methodOf(path, request.method);
     if (method === undefined) return wrongMethod(Object.keys(methods));

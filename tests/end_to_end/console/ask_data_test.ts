@@ -167,6 +167,17 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
     await page.getByRole("gridcell", { name: "10000", exact: true }).waitFor();
   });
 
+  await t.step("a question takes the place of rows that are still coming", async () => {
+    const slow = "(SELECT count(*) FROM generate_series(1, 100000000000 + n))";
+    await run(page, `SELECT n FROM generate_series(1, 2000) n WHERE n <= 1001 OR ${slow} > 0`);
+    await rowsCome(page, 1_000);
+    await page.getByRole("button", { name: "Load more" }).click();
+    await page.getByRole("button", { name: "Loading …" }).waitFor();
+    await run(page, "SELECT count(*) FROM generate_series(1, 100000000000)");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("status").getByText("Stopped. There is no answer.").waitFor();
+  });
+
   await t.step("after a dot, columns of that table alone are offered", async () => {
     const columns = await database.query(
       "SELECT attname FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attnum > 0 ORDER BY attname",

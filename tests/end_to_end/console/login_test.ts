@@ -30,6 +30,18 @@ testWithChromium("callers log in, out, and again where a session has ended", asy
   const { page, examine } = opened;
   const cookies = async () => (await page.context().cookies()).map(({ name }) => name);
 
+  const dialog = page.getByRole("dialog", { name: "Your session is over" });
+  async function endSession(): Promise<void> {
+    const [cookie] = await page.context().cookies();
+    const ended = await fetch(`${server.url}/console/session`, {
+      method: "DELETE",
+      headers: { cookie: `${cookie?.name}=${cookie?.value}`, "sec-fetch-site": "same-origin" },
+    });
+    assert.equal(ended.status, 204);
+    await boxOf(page).press("Control+Enter");
+    await dialog.waitFor();
+  }
+
   await t.step("a wrong password is refused in a sentence", async () => {
     await page.getByRole("heading", { name: "Log in to Postern" }).waitFor();
     await examine("a login");
@@ -81,15 +93,7 @@ testWithChromium("callers log in, out, and again where a session has ended", asy
   });
 
   await t.step("a session that ends on the server is asked for again, and the text stays", async () => {
-    const [cookie] = await page.context().cookies();
-    const ended = await fetch(`${server.url}/console/session`, {
-      method: "DELETE",
-      headers: { cookie: `${cookie?.name}=${cookie?.value}`, "sec-fetch-site": "same-origin" },
-    });
-    assert.equal(ended.status, 204);
-    await boxOf(page).press("Control+Enter");
-    const dialog = page.getByRole("dialog", { name: "Your session is over" });
-    await dialog.waitFor();
+    await endSession();
     await examine("a session that is over");
     await page.keyboard.press("Escape");
     await logIn(page, "alice");
@@ -108,6 +112,31 @@ testWithChromium("callers log in, out, and again where a session has ended", asy
     await page.getByRole("region", { name: "To begin with" }).waitFor();
     assert.doesNotMatch(await page.locator("body").innerText(), /alice|secret/);
     await page.getByRole("button", { name: "Log out" }).click();
+  });
+
+  await t.step("nor does one who logs in where the session of another has ended", async () => {
+    await logIn(page, "bob");
+    await page.locator(".cm-content").waitFor();
+    await boxOf(page).fill("SELECT 'of bob' AS secret");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("gridcell", { name: "of bob" }).waitFor();
+    await endSession();
+    await logIn(page, "alice");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "To begin with" }).waitFor();
+    assert.doesNotMatch(await page.locator("body").innerText(), /bob|secret/);
+    await page.getByRole("button", { name: "Log out" }).click();
+  });
+
+  await t.step("a token that cannot be sent is forgotten", async () => {
+    await page.getByText("Use an API token instead").click();
+    const field = page.getByLabel("API token", { exact: true });
+    await field.fill("токен");
+    await field.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await logIn(page, "bob");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Log in to Postern" }).waitFor();
   });
 
   await t.step("an API token stays in the page's memory", async () => {

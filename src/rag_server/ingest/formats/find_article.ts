@@ -2,7 +2,7 @@ import { DomUtils, parseDocument } from "htmlparser2";
 
 /** What pages say of themselves that are articles, in schema.org's words or Open Graph's. */
 const saysArticle =
-  /"@type"\s*:\s*\[?\s*"(?!Tech)\w*(?:Article|Posting)"|schema\.org\/(?!Tech)\w*(?:Article|BlogPosting)|articleBody/;
+  /"@type"\s*:\s*(?:\[\s*)?"(?!Tech)\w*(?:Article|Posting)"|schema\.org\/(?!Tech)\w*(?:Article|BlogPosting)|articleBody/;
 const saysArticleToo =
   /<meta[^<>]{1,99}(?:og:type[^<>]{1,99}["']article["']|["']article["'][^<>]{1,99}og:type)/i;
 /** What pages have that are made for the web: to be shared, followed, or counted. */

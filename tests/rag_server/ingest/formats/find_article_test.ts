@@ -103,7 +103,7 @@ Deno.test("readHtml() reads the page where hardly any text is found", () => {
   assert.ok(lines(short).includes("paragraph: Gone."));
 });
 
-Deno.test("findArticle() takes broken HTML, elements within each other by the thousand, and 5 MB", () => {
+Deno.test("findArticle() takes broken HTML, elements within each other by the thousand, blanks, and 5 MB", () => {
   const broken = page(
     `<div class="entry-content"><p>One: ${sentence.repeat(3)}<b><p>Two: ${
       sentence.repeat(3)
@@ -112,6 +112,7 @@ Deno.test("findArticle() takes broken HTML, elements within each other by the th
   assert.match(findArticle(broken) ?? "", /One:[^]*Two:/);
   assert.equal(findArticle(page(`${"<b>".repeat(20_000)}deep`)), undefined);
   assert.ok(lines(page(`${"<b>".repeat(20_000)}deep`)).includes("paragraph: deep"));
+  assert.equal(findArticle(`"@type":${" ".repeat(1_500_000)}`), undefined);
   const articleOf = (count: number) =>
     page(`<div class="entry-content">${paragraph("One").repeat(count)}</div>`);
   for (const [count, isWhole] of [[9_000, false], [26_000, true]] as const) {

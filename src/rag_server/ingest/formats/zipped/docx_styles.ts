@@ -1,8 +1,5 @@
 import { childOf, childrenOf, eachElement, firstElement, type XmlElement } from "./xml.ts";
 
-/** What a paragraph is, by its own properties and those of its style. */
-export type ParagraphStyle = ReturnType<ReturnType<typeof createDocxStyles>>;
-
 const value = (element: XmlElement | undefined, ...path: readonly string[]): string | undefined =>
   childOf(element, ...path)?.attributes["val"];
 
@@ -10,8 +7,8 @@ const value = (element: XmlElement | undefined, ...path: readonly string[]): str
 const longestChain = 20;
 
 /**
- * Tells of paragraphs what they are, in the document's order, since numbers count up. Word's own styles have English names
- * in every language; those that authors make have an outline level.
+ * Tells of paragraphs what they are by their own properties and those of their styles, in the document's order, since
+ * numbers count up. Word's own styles have English names in every language; those that authors make have an outline level.
  */
 export function createDocxStyles(stylesXml: Uint8Array | undefined, numberingXml: Uint8Array | undefined) {
   const styles = new Map<string, XmlElement>();

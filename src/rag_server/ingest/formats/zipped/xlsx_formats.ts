@@ -46,7 +46,7 @@ function kindOf(code: string): "number" | "percent" | "date" | "time" {
   const signs = code.replace(/"[^"]*"|\\.|_.|\*./g, "").split(";")[0] ?? "";
   if (/\[(?:h+|m+|s+)\]/i.test(signs)) return "time";
   const bare = signs.replace(/\[[^\]]*\]|general/gi, "");
-  if (/[dyhs]|m/i.test(bare)) return "date";
+  if (/[dmyhs]/i.test(bare)) return "date";
   return bare.includes("%") ? "percent" : "number";
 }
 
