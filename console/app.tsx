@@ -84,13 +84,19 @@ function Frame({ session, onLeave }: {
   // the forms are of MCP
   const offered = pages.filter(({ id }) => parts.tools || id !== "use");
   const { id: current, Shown } = offered.find(({ id }) => id === name) ?? pages[0];
+  const [fault, setFault] = useState<Error>();
   async function leave() {
     setApiToken(undefined);
-    if (caller.hasSession) await ask("session", { method: "DELETE" }).catch(() => {});
-    onLeave();
+    try {
+      if (caller.hasSession) await ask("session", { method: "DELETE" });
+      onLeave();
+    } catch (error) {
+      setFault(error as Error);
+    }
   }
   return (
     <div class="frame">
+      {fault && <p class="banner" role="alert">You are still logged in. {fault.message}</p>}
       <a
         class="skip"
         href="#main"

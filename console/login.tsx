@@ -9,7 +9,6 @@ export function Login({ login, isOver, onIn }: {
   readonly isOver: boolean;
   readonly onIn: () => void;
 }) {
-  const from = location.hash.replace(/^#/, "") || "/";
   return (
     <div class="login">
       <Logo size={44} />
@@ -20,12 +19,23 @@ export function Login({ login, isOver, onIn }: {
           : "You see what your account may see, and nothing else."}
       </p>
       {login.oauth && (
-        <a class="button primary wide" href={`login?from=${encodeURIComponent(from)}`}>Log in</a>
+        <a
+          class="button primary wide"
+          href={loginAddress()}
+          onClick={(event) => event.currentTarget.href = loginAddress()}
+        >
+          Log in
+        </a>
       )}
       {!login.oauth && login.accounts && <AccountLogin onIn={onIn} />}
       {login.tokens && <TokenLogin isOnlyWay={!login.oauth && !login.accounts} onIn={onIn} />}
     </div>
   );
+}
+
+/** Leads back to the page that is wanted now. */
+function loginAddress(): string {
+  return `login?from=${encodeURIComponent(location.hash.replace(/^#/, "") || "/")}`;
 }
 
 /** A form that sends one thing, and shows why it was refused. */

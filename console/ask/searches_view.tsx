@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { useLoaded } from "../load.ts";
 import { Empty, Ready, Shown, Table } from "../parts.tsx";
 import { type Asked, search, type Source } from "./documents_api.ts";
@@ -15,6 +16,9 @@ export function Searches({ asked }: Readonly<{ asked: Asked }>) {
 
 /** The order of passages, and where each search had them. */
 export function SearchesTable({ passages }: Readonly<{ passages: readonly Source[] }>) {
+  const section = useRef<HTMLElement>(null);
+  // it opens below the sources
+  useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), []);
   if (passages.length === 0) return <Empty title="No passage was found." />;
   const mostWords = Math.max(...passages.map((each) => each.keyword?.score ?? 0));
   const mostScore = Math.max(1, ...passages.map(({ score }) => score));
@@ -29,7 +33,7 @@ export function SearchesTable({ passages }: Readonly<{ passages: readonly Source
     };
   });
   return (
-    <section class="stack searches">
+    <section class="stack searches" ref={section}>
       <h3>Searches side by side</h3>
       <p class="faint">{explanation(passages)}</p>
       <Table label="Searches side by side" rows={rows} />

@@ -12,18 +12,25 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
   const rag = session.addresses.rag ?? new URL("../v1", location.href).href;
   const addresses = { mcp: mcpAddress(session), rag };
   const { oauth, accounts, tokens } = session.login;
+  const header = session.caller.kind === "local" ? "" : ' -H "Authorization: Bearer $POSTERN_TOKEN"';
   return (
     <Page title="Connect" intro="The lines to paste into each client, with this server's address.">
       <section class="card" aria-label="Addresses">
         {session.parts.tools && <Address name="MCP clients call" address={addresses.mcp} />}
-        {session.parts.documents && session.addresses.rag !== undefined && (
-          <Address name="Applications ask documents at" address={addresses.rag} />
+        {session.parts.documents && (session.addresses.rag !== undefined || !session.parts.tools) && (
+          <>
+            <Address name="Applications ask documents at" address={addresses.rag} />
+            <Code
+              label="A question to documents as a curl command"
+              text={`curl -sN ${addresses.rag}/pipelines/NAME${header} -d '{"query": "…", "stream": true}'`}
+            />
+          </>
         )}
         <p class="hint">
           {!oauth && !accounts && !tokens && "This server asks nobody who is calling: leave the token out."}
           {oauth && "Clients that can log in by OAuth need nothing else. Others send an API token. "}
           {!oauth && (accounts || tokens) &&
-            "Clients send an API token, which an administrator makes with -add-token; it is written TOKEN or $TOKEN here."}
+            "Clients send an API token, which an administrator makes with -add-token; it is written $POSTERN_TOKEN here."}
         </p>
       </section>
       {session.parts.tools && (

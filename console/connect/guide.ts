@@ -23,5 +23,7 @@ export function withAddresses(
   text: string,
   addresses: { readonly mcp: string; readonly rag: string },
 ): string {
-  return text.replace(placeholders.mcp, () => addresses.mcp).replace(placeholders.rag, () => addresses.rag);
+  return text.replace(placeholders.mcp, () => addresses.mcp).replace(placeholders.rag, () => addresses.rag)
+    // as everywhere else in the console
+    .replace(/\$TOKEN\b/g, () => "$POSTERN_TOKEN");
 }

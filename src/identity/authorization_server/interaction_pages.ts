@@ -5,6 +5,7 @@ import type { AuthorizationServerOptions } from "./authorization_server_options.
 import { isDocumentAddress } from "./client_metadata.ts";
 import { accountMark, holds } from "./grants.ts";
 import { type Page, pageHeaders, type Pages, type ShownClient } from "./pages.ts";
+import { consoleClientId } from "./provider_configuration.ts";
 import type {
   Interaction,
   InteractionResult,
@@ -45,6 +46,7 @@ export function shownClient(client: OidcClient | undefined, redirectUri?: string
     host: client !== undefined && isDocumentAddress(client.clientId)
       ? new URL(client.clientId).host
       : undefined,
+    isOwn: client?.clientId === consoleClientId,
     redirectUri,
   };
 }

@@ -16,6 +16,8 @@ export interface ShownClient {
   readonly name: string | undefined;
   /** That of the document that describes it; undefined for a client that registered itself. */
   readonly host: string | undefined;
+  /** Whether it is a page of this server, and so nobody else. */
+  readonly isOwn?: boolean;
   /** Where the login leads back to; undefined for a device. */
   readonly redirectUri: string | undefined;
 }
@@ -136,14 +138,16 @@ ${alert(problem)}
 <ul>${shown.join("\n")}</ul>
 <dl>
 ${
-          client.host === undefined
-            ? "<dt>Client</dt><dd>It registered itself. Nobody has checked its name.</dd>"
-            : `<dt>Client of</dt><dd><strong>${t(client.host)}</strong></dd>`
+          client.host !== undefined
+            ? `<dt>Client of</dt><dd><strong>${t(client.host)}</strong></dd>`
+            : `<dt>Client</dt><dd>${
+              client.isOwn ? "A page of this server." : "It registered itself. Nobody has checked its name."
+            }</dd>`
         }
 <dt>Leads back to</dt><dd><strong>${
           client.redirectUri === undefined
             ? "the device that showed the code"
-            : t(placeOf(client.redirectUri))
+            : t(client.isOwn ? new URL(client.redirectUri).host : placeOf(client.redirectUri))
         }</strong></dd>
 </dl>
 <p>Access ends when you change your password, or when it was not used for ${
@@ -208,7 +212,8 @@ ${alert(problem)}
   };
 }
 
-function whoAsks({ name, host }: ShownClient): string {
+function whoAsks({ name, host, isOwn }: ShownClient): string {
+  if (isOwn) return `<strong>${escapeHtml(name ?? "This server")}</strong>`;
   if (host !== undefined) {
     return name === undefined
       ? `<strong>${escapeHtml(host)}</strong>`

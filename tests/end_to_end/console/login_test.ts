@@ -114,6 +114,23 @@ testWithChromium("callers log in, out, and again where a session has ended", asy
     await page.getByRole("button", { name: "Log out" }).click();
   });
 
+  await t.step("whoever could not be logged out is told", async () => {
+    await logIn(page, "bob");
+    const leave = page.getByRole("button", { name: "Log out" });
+    await leave.waitFor();
+    // a route would have the browser complain of its answer
+    await page.evaluate(
+      `globalThis.sent = fetch; globalThis.fetch = (path, options) => options?.method === "DELETE"
+      ? Promise.resolve(Response.json({ error: "Nothing ends at the moment." }, { status: 503 }))
+      : sent(path, options);`,
+    );
+    await leave.click();
+    await page.getByText("You are still logged in. Nothing ends at the moment.").waitFor();
+    await page.evaluate("globalThis.fetch = sent");
+    await leave.click();
+    await page.getByRole("heading", { name: "Log in to Postern" }).waitFor();
+  });
+
   await t.step("nor does one who logs in where the session of another has ended", async () => {
     await logIn(page, "bob");
     await page.locator(".cm-content").waitFor();

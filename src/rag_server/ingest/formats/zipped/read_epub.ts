@@ -1,3 +1,4 @@
+import { Parser } from "htmlparser2";
 import type { SourceDocument } from "../../../../text/chunk_document.ts";
 import { createDocumentBuilder } from "../document_builder.ts";
 import { addHtml } from "../read_html.ts";
@@ -67,8 +68,18 @@ export function readEpub(bytes: Uint8Array, fallbackTitle: string): SourceDocume
 
 /** Whether a page has headings and links alone. */
 function isContentsPage(html: string): boolean {
-  const rest = html.replace(/<(head|h[1-6]|a)\b[^>]*>[^]*?<\/\1>/gi, "").replace(/<[^>]*>/g, "");
-  return !/\p{L}/u.test(rest) && (html.match(/<a\b[^>]*\shref=/gi) ?? []).length > 1;
+  const isHeadingOrLink = (name: string) => /^(?:head|h[1-6]|a)$/.test(name);
+  let [depth, links, hasText] = [0, 0, false];
+  const parser = new Parser({
+    onopentag(name, { href }) {
+      if (isHeadingOrLink(name)) depth++;
+      if (name === "a" && href !== undefined) links++;
+    },
+    onclosetag: (name) => void (isHeadingOrLink(name) && depth--),
+    ontext: (text) => void (hasText ||= depth === 0 && /\p{L}/u.test(text)),
+  });
+  parser.end(html);
+  return !hasText && links > 1;
 }
 
 /** What tables of contents call the files of chapters. */

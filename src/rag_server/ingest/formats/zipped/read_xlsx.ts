@@ -83,20 +83,39 @@ function createSheetReader(office: ReturnType<typeof openOffice>) {
       }
       if (cells.size > 0) rows.push({ number, cells });
     });
-    eachElement(xml, ["mergeCell"], ({ attributes }) => repeatDown(attributes["ref"] ?? "", rows));
+    const places = new Map(rows.map(({ number }, at) => [number, at]));
+    let room = mostRepeats;
+    eachElement(xml, ["mergeCell"], ({ attributes }) => {
+      room -= repeatDown(attributes["ref"] ?? "", { rows, places, room });
+    });
     return rows;
   };
 }
 
-/** Says the text of merged cells in each of their rows that has other texts. */
-function repeatDown(area: string, rows: readonly SheetRow[]): void {
+/** Of a sheet, whose merged areas may overlap. */
+const mostRepeats = 100_000;
+
+/**
+ * Says the text of merged cells in each of their rows that has other texts.
+ *
+ * @param places of the rows, by their numbers
+ * @returns how often it was said, at most `room` times
+ */
+function repeatDown(area: string, { rows, places, room }: {
+  readonly rows: readonly SheetRow[];
+  readonly places: ReadonlyMap<number, number>;
+  readonly room: number;
+}): number {
+  const [from = ""] = area.split(":");
   const [first = 0, last = 0] = area.split(":").map((place) => Number(place.replace(/\D/g, "")));
-  const start = last > first ? rows.findIndex(({ number }) => number === first) : -1;
-  const cell = rows[start]?.cells.get(columnOf(area.split(":")[0] ?? ""));
-  if (cell === undefined || cell.text.length > longestRepeated) return;
-  for (let at = start + 1; (rows[at]?.number ?? Infinity) <= last; at++) {
-    rows[at]?.cells.set(columnOf(area.split(":")[0] ?? ""), cell);
+  const start = last > first ? places.get(first) ?? Infinity : Infinity;
+  const cell = rows[start]?.cells.get(columnOf(from));
+  if (cell === undefined || cell.text.length > longestRepeated) return 0;
+  let count = 0;
+  while (count < room && (rows[start + count + 1]?.number ?? Infinity) <= last) {
+    rows[start + ++count]?.cells.set(columnOf(from), cell);
   }
+  return count;
 }
 
 /** From 0, of a place such as `AB12`. */
