@@ -18,25 +18,49 @@ export async function consoleFiles(): Promise<Readonly<Record<string, string>>> 
     Deno.readTextFile(join(folder, "icon.svg")),
     clientGuides(),
   ]);
-  // the bundler has named the others by their content
-  const { "main.js": main = "", ...files } = scripts;
-  const named = {
-    "main.js": main,
-    "page.css": style,
-    "icon.svg": icon,
-    "guides.json": JSON.stringify(guides),
-  };
+  const files: Record<string, string> = {};
   let page = await Deno.readTextFile(join(folder, "page.html"));
-  for (const [name, text] of Object.entries(named)) {
-    const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  function add(name: string, hash: string, text: string): void {
     const address = name.replace(".", `-${hash}.`);
-    if (!page.includes(`"assets/${name}"`)) {
-      throw new Error(`Cannot build the console: page.html has no assets/${name}`);
-    }
     page = page.replaceAll(`"assets/${name}"`, `"assets/${address}"`);
     files[address] = text;
   }
+  const { hash, texts } = nameScripts(scripts);
+  for (const [name, text] of Object.entries(texts)) add(name, hash, text);
+  const others = { "page.css": style, "icon.svg": icon, "guides.json": JSON.stringify(guides) };
+  for (const [name, text] of Object.entries(others)) add(name, hashOf(text), text);
+  const [unknown] = /"assets\/\w+\.\w+"/.exec(page) ?? [];
+  if (unknown !== undefined) throw new Error(`Cannot build the console: there is no ${unknown}`);
   return Object.fromEntries(Object.entries({ ...files, "page.html": page }).sort());
+}
+
+/**
+ * Scripts under names that are the same wherever they are built: the bundler's depend on where packages are. One hash for
+ * all, since they name each other.
+ */
+function nameScripts(scripts: Readonly<Record<string, string>>) {
+  const bundled = Object.entries(scripts).map(([name, text]) => ({
+    name,
+    plain: name.replace(/-[A-Z\d]{8}\.js$/, ".js"),
+    text,
+  }));
+  const plainText = (text: string) =>
+    bundled.reduce((shown, { name, plain }) => shown.replaceAll(name, plain), text);
+  const ordered = bundled.map((one) => ({ ...one, compared: plainText(one.text) }))
+    .sort((one, other) => one.plain + one.compared < other.plain + other.compared ? -1 : 1)
+    .map((one, at, all) => ({
+      ...one,
+      // several may be called chunk.js
+      named: one.plain === all[at - 1]?.plain ? one.plain.replace(".", `_${at}.`) : one.plain,
+    }));
+  const hash = hashOf(ordered.map(({ compared }) => compared).join("\0"));
+  const renamed = (text: string) =>
+    ordered.reduce((shown, { name, named }) => shown.replaceAll(name, named.replace(".", `-${hash}.`)), text);
+  return { hash, texts: Object.fromEntries(ordered.map(({ named, text }) => [named, renamed(text)])) };
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
 /** `page.css` before those of the parts. */
