@@ -192,7 +192,7 @@ Deno.test("a RAG server that stands alone has the console, without tools", async
   });
 });
 
-Deno.test("a RAG server with accounts asks for a session", async () => {
+testWithPgvector("a RAG server with accounts asks for a session", async () => {
   await using documents = await createDocumentFolder();
   const { folder } = documents;
   await folder.write(
