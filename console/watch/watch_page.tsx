@@ -22,7 +22,7 @@ interface Limit {
 const everyMs = 5_000;
 
 /** One's own calls and limits; for administrators those of all callers, and how the server is. */
-export function WatchPage({ session: { caller: { isAdministrator }, parts }, rest: [tab] }: PageProps) {
+export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab] }: PageProps) {
   const [isLive, setLive] = useState(true);
   const actions = (
     <label class="row">
@@ -36,7 +36,7 @@ export function WatchPage({ session: { caller: { isAdministrator }, parts }, res
   );
   const mine = () => (
     <>
-      {parts.documents && <Limits isLive={isLive} />}
+      <Limits isLive={isLive} />
       <Calls isLive={isLive} ofAll={false} />
     </>
   );
@@ -69,7 +69,7 @@ export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive:
 
 function Limits({ isLive }: { readonly isLive: boolean }) {
   const { value } = useWatched(
-    (signal) => askJson<Record<"limits" | "shared", Limit[]>>("v1/usage", { signal }),
+    (signal) => askJson<Record<"limits" | "shared", Limit[]>>("usage", { signal }),
     isLive,
   );
   const { limits = [], shared = [] } = value ?? {};
@@ -87,7 +87,7 @@ function Limits({ isLive }: { readonly isLive: boolean }) {
               </span>
               <meter min={0} max={maximum} value={used} high={maximum * 0.8}>{used}</meter>
             </label>
-            {resets_at && <p class="hint">Anew at {new Date(resets_at).toLocaleTimeString()}</p>}
+            {resets_at && <p class="hint">Anew at {new Date(resets_at).toLocaleString()}</p>}
           </li>
         ))}
         {shared.map(({ limit, maximum }) => (

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { RecentCall } from "../calls/recent_calls.ts";
 import { AppError } from "../core/app_error.ts";
 import { callerKey, type Principal, principalName } from "../core/principal.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import { parseUnambiguous } from "../core/text/unambiguous_json.ts";
 import { isMap } from "../core/yaml/value_tree.ts";
@@ -29,6 +30,8 @@ export interface ConsoleOptions {
   readonly authorizationServer?: AuthorizationServer | undefined;
   /** Optional: who asks, where a proxy says so; undefined for who cannot be told. */
   readonly callerOf?: ((request: Request, bindings: RouteBindings) => Principal | undefined) | undefined;
+  /** What callers may use. */
+  readonly quotas: Pick<Quotas, "usage" | "shared">;
   /** Users and groups. */
   readonly administrators: readonly string[];
   /** Whether whoever is let in is an administrator. */
@@ -87,6 +90,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     [`${folder}login`]: { GET: { caller: "none", answer: (asked) => oauth?.begin(asked) ?? nothing() } },
     [`${folder}callback`]: { GET: { caller: "none", answer: (asked) => oauth?.finish(asked) ?? nothing() } },
     [`${folder}calls`]: { GET: { caller: "required", answer: listCalls } },
+    [`${folder}usage`]: { GET: { caller: "required", answer: describeUsage } },
     [`${folder}server`]: { GET: { caller: "required", answer: describeServer } },
   };
   let files: Promise<PageFiles> | undefined;
@@ -177,6 +181,11 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     if (ofAll && !isAdministrator(principal)) return forbidden();
     const calls = await options.recentCalls(ofAll ? undefined : callerKey(principal));
     return jsonReply({ calls: ofAll ? calls : calls.map(({ caller: _own, ...call }) => call) });
+  }
+
+  function describeUsage({ principal }: Asked): Response {
+    if (principal === undefined) return unauthorized();
+    return jsonReply({ limits: options.quotas.usage(principal), shared: options.quotas.shared() });
   }
 
   async function describeServer({ principal }: Asked): Promise<Response> {

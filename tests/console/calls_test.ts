@@ -16,6 +16,7 @@ databases:
   - ${databaseEntry("staff", database.name, "available_to_users: [alice]")}
   - { name: away, host: 127.0.0.1, port: 1, database: none }
 console: { administrators: [bob] }
+limits: { principals: { alice: { statements_per_minute: 100 } } }
 `);
     await writeUsers(folder, ["alice", "bob"]);
     await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
@@ -47,6 +48,16 @@ console: { administrators: [bob] }
       );
       assert.doesNotMatch((await alice.send("calls")).text, /secret|SELECT|alice/);
       assert.equal((await bob.send("calls")).json().calls.length, 1);
+    });
+
+    await t.step("callers see their own limits, and what is left", async () => {
+      const usageOf = async (client: typeof alice) => (await client.send("usage")).json();
+      const { limits: [own], shared } = await usageOf(alice);
+      assert.equal(own.limit, "statements_per_minute");
+      assert.equal(own.used + own.remaining, 100);
+      assert.ok(own.used > 0);
+      assert.deepEqual([shared, await usageOf(bob)], [[], { limits: [], shared: [] }]);
+      assert.equal((await createConsoleClient(server.url).send("usage")).status, 401);
     });
 
     await t.step("what a caller wrote in place of a database or a tool is not told", async () => {

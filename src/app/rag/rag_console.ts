@@ -20,6 +20,7 @@ export function ragConsole(running: Running, identity: Identity | undefined) {
         const read = forwardedIdentity(peer, request.headers);
         return read.kind === "caller" ? read.principal : undefined;
       }),
+      quotas: running.quotas,
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: false,

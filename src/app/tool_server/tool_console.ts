@@ -33,6 +33,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       ...parts,
       serverInfo: toolServer.serverInfo,
       takesTokens: demo || auth.methods.api_tokens || auth.identity_provider !== undefined,
+      quotas: options.quotas,
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
@@ -79,7 +80,9 @@ function documentsOf(
     async answer(request, bindings) {
       const name = "ask_pipeline";
       const tool = { kind: "tool", name, scopes: scopes[name] ?? [] } as const;
-      const access = accessTo(bindings.principal ?? { kind: "local" }, tool);
+      const { principal } = bindings;
+      if (principal === undefined) throw new Error("nobody was let in");
+      const access = accessTo(principal, tool);
       if (access.kind === "insufficient_scope") return refusal(403, access.missing);
       if (routes === undefined) (routes = make()).catch(forget);
       return await (await routes).answer(request, bindings);

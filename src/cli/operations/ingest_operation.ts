@@ -60,7 +60,7 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
  * Writes the metrics of a run into a folder, in place of those of the pipeline's run before: the textfile collector of
  * Prometheus's node_exporter reads it, as another user. That they cannot be written is a warning: the run is done.
  *
- * @param summary absent where the run ended with an error before it did anything
+ * @param summary optional: none where the run ended with an error before it did anything
  */
 async function leaveMetrics(
   { pipeline, metricsFolder, isDryRun = false, logger }: IngestOperationOptions,

@@ -72,7 +72,7 @@ export function createDeadline(
   { signal, reason = outOfTime }: {
     /** The caller's. */
     readonly signal?: AbortSignal | undefined;
-    /** What to abort with when the time is up; a `DOMException` named `TimeoutError` where absent. */
+    /** Optional: what to abort with when the time is up; the default is a `DOMException` named `TimeoutError`. */
     readonly reason?: () => unknown;
   } = {},
 ) {

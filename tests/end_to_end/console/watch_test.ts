@@ -186,7 +186,7 @@ testWithChromium(
 
       // as it is at any time
       const at = (place: number) => new Date(Date.UTC(2026, 2, 15, 12, 0, 60 - 9 * place)).toISOString();
-      await page.route(/\/console\/(?:calls|v1\/usage)$/, async (route) => {
+      await page.route(/\/console\/(?:calls|usage)$/, async (route) => {
         const response = await route.fetch();
         const { calls = [], limits = [], ...rest } = await response.json();
         const json = {

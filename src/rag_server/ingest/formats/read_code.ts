@@ -16,7 +16,7 @@ export function readCode(text: string, path: string): SourceDocument {
   const builder = createDocumentBuilder();
   const whole = text.replace(/\r\n?/g, "\n");
   const isMinified = whole.length > longestLine * whole.split("\n").length;
-  if (!isMinified) { for (const part of partsOf(whole, indents)) builder.block("code", part); }
+  for (const part of isMinified ? [] : partsOf(whole, indents)) builder.block("code", part);
   return builder.build(path, path);
 }
 
