@@ -58,6 +58,7 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
   const { relation, key: { column: keyColumn, type }, schema, textColumn } = column;
   const vector = quoteIdentifier(column.vectorColumn);
   const ofName = quoteLiteral(column.name);
+  const claimKey = quoteLiteral(`postern embed ${column.name}`);
   const digest = `md5(coalesce(t.${textColumn}::text, ''))`;
   /** Rows as the items have them, which nobody else has locked. */
   const heldSql = `WITH held AS MATERIALIZED (SELECT t.${keyColumn} AS id, i.* FROM ${itemsSql}
@@ -87,13 +88,17 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
 
   /** @returns the texts; of a row that is gone, none */
   async function claim(): Promise<readonly Item[]> {
-    const claimed = await session.query(
-      `UPDATE ${queueTable} q SET not_before = ${claimedSql} FROM (
-        SELECT key FROM ${queueTable} WHERE name = ${ofName} AND reason IS NULL AND not_before <= clock_timestamp()
-        ORDER BY not_before LIMIT $1 FOR UPDATE SKIP LOCKED) n
-      WHERE q.name = ${ofName} AND q.key = n.key RETURNING q.key, q.change, q.attempts`,
-      [options.rows],
-    );
+    const claimed = await transaction(session, async () => {
+      // two at once would lock, for a moment, each other's rows, and `finish` leaves out rows that are locked
+      await session.query(`SELECT pg_advisory_xact_lock(hashtextextended(${claimKey}, 0))`);
+      return await session.query(
+        `UPDATE ${queueTable} q SET not_before = ${claimedSql} FROM (
+          SELECT key FROM ${queueTable} WHERE name = ${ofName} AND reason IS NULL AND not_before <= clock_timestamp()
+          ORDER BY not_before LIMIT $1 FOR UPDATE SKIP LOCKED) n
+        WHERE q.name = ${ofName} AND q.key = n.key RETURNING q.key, q.change, q.attempts`,
+        [options.rows],
+      );
+    });
     const keys = claimed.map(([key, change, attempts]) => ({ key, change, attempts }) as Item);
     for (const { key } of keys) open.set(key, 0);
     const rows = keys.length === 0 ? [] : await overAllRows(() =>

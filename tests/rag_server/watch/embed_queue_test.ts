@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
+import { connect } from "../../../src/postgres/connect/connect.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { testWithPgvectorServer } from "../../support/database.ts";
+import { databaseOptions } from "../../support/database_options.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
 import { startPgBouncer } from "../../support/network/pgbouncer.ts";
 import { testWithPrograms } from "../../support/programs.ts";
@@ -29,6 +32,25 @@ testWithPgvectorServer("two workers share a queue, and embed nothing twice", asy
   assert.equal(new Set(together.texts).size, 450);
   assert.equal(together.texts.length, 450);
   assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
+});
+
+testWithPgvectorServer("a worker claims no rows while another does", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(3));
+  const { name } = await fixture.look();
+  const login = databaseOptions(fixture.admin.url);
+  const holder = await connect(login, { signal: new AbortController().signal, logger: silentLogger });
+  await holder.client.query(`SELECT pg_advisory_lock(hashtextextended('postern embed ${name}', 0))`);
+  const embedding = numbered();
+  const working = fixture.work(embedding);
+  const waits = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()`;
+  await waitUntil("the worker waits", async () => (await fixture.query(waits)).length === 1);
+  assert.deepEqual(embedding.texts, []);
+  await holder.close();
+  await working;
+  assert.equal(embedding.texts.length, 3);
 });
 
 testWithPgvectorServer(
