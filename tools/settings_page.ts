@@ -27,9 +27,15 @@ export function aliasRows(): string[][] {
   ]);
 }
 
-/** The page before it is formatted. */
+/** The page before it is formatted: a table for each of the file's own keys. */
 export function settingsPage(): string {
-  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const table = (head: string, rows: string[][]) =>
+    [head, head.replaceAll(/[^|]+/g, " --- "), ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
+  const sections = Map.groupBy(settingsRows(), ([name = ""]) => /[a-z_]+/.exec(name)?.[0] ?? name);
+  const tables = Array.from(
+    sections,
+    ([key, rows]) => `## ${key}\n\n${table("| Setting | Default | What it sets | Read |", rows)}\n`,
+  );
   return `# Settings
 
 Every setting of the configuration file, its default, and when Postern reads it:
@@ -40,16 +46,11 @@ Every setting of the configuration file, its default, and when Postern reads it:
 
 [config.example.yaml](../config.example.yaml) shows the settings in their places.
 
-| Setting | Default | What it sets | Read |
-| --- | --- | --- | --- |
-${table(settingsRows())}
-
+${tables.join("\n")}
 ## Other names
 
 pgEdge's two servers name some settings differently. Postern takes both names in both places.
 
-| Another name | of |
-| --- | --- |
-${table(aliasRows())}
+${table("| Another name | of |", aliasRows())}
 `;
 }

@@ -1,11 +1,15 @@
-/** Builds the site of the documentation: `build_site.ts [FOLDER]`, by default `dist/site`. */
+/**
+ * Builds the site of the documentation: `build_site.ts [FOLDER [PATH]]`, by default in `dist/site`, for a host that shows
+ * it at `/`.
+ */
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vitepress";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = resolve(here, "../..");
-const outDir = resolve(Deno.args[0] ?? join(root, "dist/site"));
+const [folder = join(root, "dist/site"), base = "/"] = Deno.args;
+const outDir = resolve(folder);
 
 /** The generator finds its packages beside the pages alone: it gets copies of them. */
 const pages = join(here, "pages");
@@ -21,14 +25,17 @@ async function copyFile(from: string, to = from): Promise<void> {
   await Deno.copyFile(join(root, from), join(pages, to));
 }
 
-/** Copies a page, and the files besides pages that it links to. */
+/** Copies a page, and the files besides pages that it links to; the generator takes one without a suffix for a page. */
 async function copyPage(from: string, to = from): Promise<void> {
   const text = await Deno.readTextFile(join(root, from));
-  await write(to, text.replaceAll(/\b(clients|adr)\/README\.md/g, "$1/index.md"));
+  await write(
+    to,
+    text.replaceAll(/\b(clients|adr)\/README\.md/g, "$1/index.md").replaceAll("](LICENSE)", "](LICENSE.txt)"),
+  );
   for (const [, target = ""] of text.matchAll(/\]\(([\w./-]+)\)/g)) {
     if (target.endsWith(".md") || target.endsWith("/")) continue;
     const file = join(dirname(from), target);
-    await copyFile(file, `public/${file}`);
+    await copyFile(file, `public/${file === "LICENSE" ? "LICENSE.txt" : file}`);
   }
 }
 
@@ -46,7 +53,8 @@ try {
   await copyPages("docs");
   for (const page of ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]) await copyPage(page);
   await copyPage("tools/site/start.md", "index.md");
-  await build(here, { outDir });
+  await build(here, { outDir, base });
 } finally {
   await Deno.remove(pages, { recursive: true });
 }
+console.log(`The site is in ${outDir}`);

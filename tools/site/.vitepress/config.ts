@@ -50,9 +50,14 @@ export default defineConfig({
   description:
     "PostgreSQL for AI assistants: one server that decides who may read what, and lets nothing write.",
   srcDir: "pages",
-  cleanUrls: true,
+  // long names in tables would push what they mean out of sight
+  head: [[
+    "style",
+    {},
+    ".vp-doc td { min-width: 8em } .vp-doc td:first-child { min-width: 14em } .vp-doc td code { overflow-wrap: anywhere }",
+  ]],
   // files that are no pages stand beside them
-  ignoreDeadLinks: [/^https?:\/\/localhost/, /LICENSE$/, /\/packaging\//],
+  ignoreDeadLinks: [/^https?:\/\/localhost/, /LICENSE\.txt$/, /\/packaging\//],
   markdown: {
     languageAlias: { caddyfile: "nginx" },
     // as GitHub names headings, so that a link is good in both places
