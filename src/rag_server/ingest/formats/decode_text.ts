@@ -1,4 +1,6 @@
-/** The encoding of files without a byte order mark that are not UTF-8 and name none. */
+import { analyse } from "chardet";
+
+/** The encoding of files without a byte order mark that are not UTF-8, name none and show none. */
 const oldEncoding = "windows-1252";
 
 /**
@@ -14,7 +16,27 @@ export function decodeText(bytes: Uint8Array, declared: string | undefined): str
     : undefined;
   if (marked !== undefined) return decodeAs(marked, bytes);
   if (isBinary(bytes)) return undefined;
-  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(oldEncoding, bytes);
+  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(guessEncoding(bytes), bytes) ??
+    decodeAs(oldEncoding, bytes);
+}
+
+/** From what confidence, in percent, a guess is better than the usual encoding; texts of two lines reach it. */
+const sureEnough = 30;
+
+/** Of Latin letters few have accents: where more of a text is not ASCII, its script is another. */
+const mostAccents = 0.3;
+
+const latin = /^(?:ISO-8859-[129]|windows-125[0247])$/;
+
+function guessEncoding(bytes: Uint8Array): string | undefined {
+  const sample = bytes.subarray(0, sampleBytes);
+  const letters = sample.filter((byte) => byte > 0x20);
+  const isLatin = letters.filter((byte) => byte >= 0x80).length <= mostAccents * letters.length;
+  const guess = analyse(sample).find(({ name, confidence }) =>
+    confidence >= sureEnough && (isLatin || !latin.test(name))
+  );
+  // of the other scripts' encodings the one that is not known by short texts
+  return guess?.name ?? (isLatin ? undefined : "shift_jis");
 }
 
 function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | undefined {

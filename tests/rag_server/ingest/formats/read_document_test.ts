@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { decodeText } from "../../../../src/rag_server/ingest/formats/decode_text.ts";
 import { readDocument } from "../../../../src/rag_server/ingest/formats/read_document.ts";
 import { examplePdf } from "./example_pdf.ts";
 import { exampleDocx } from "./example_zip.ts";
@@ -76,6 +77,30 @@ Deno.test("readDocument() reads the encodings that files come in", async () => {
   assert.deepEqual(await read("x.html", latin1(`${page("iso-8859-1")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
   assert.deepEqual(await read("x.html", latin1(`${page("windows-1251")}\xcf\xf0\xe8`)), ["T", ["", "При"]]);
   assert.deepEqual(await read("x.html", latin1(`${page("no-such-thing")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
+});
+
+Deno.test("decodeText() tells old encodings by what is written in them", () => {
+  const files = [
+    ["氏名,年齢\n佐藤太郎,30\n", "\x8e\x81\x96\xbc,\x94N\x97\xee\n\x8d\xb2\x93\xa1\x91\xbe\x98Y,30\n"],
+    [
+      "これは日本語の文書です。",
+      "\xa4\xb3\xa4\xec\xa4\xcf\xc6\xfc\xcb\xdc\xb8\xec\xa4\xce\xca\xb8\xbd\xf1\xa4\xc7\xa4\xb9\xa1\xa3",
+    ],
+    [
+      "姓名,年龄,城市\n张伟,30,北京\n王芳,25,上海\n",
+      "\xd0\xd5\xc3\xfb,\xc4\xea\xc1\xe4,\xb3\xc7\xca\xd0\n\xd5\xc5\xce\xb0,30,\xb1\xb1\xbe\xa9\n\xcd\xf5\xb7\xbc,25,\xc9\xcf\xba\xa3\n",
+    ],
+    [
+      "Это документ на русском языке.",
+      "\xdd\xf2\xee \xe4\xee\xea\xf3\xec\xe5\xed\xf2 \xed\xe0 \xf0\xf3\xf1\xf1\xea\xee\xec \xff\xe7\xfb\xea\xe5.",
+    ],
+    [
+      "Proszę państwa, święto jest w środę, a potem wracamy do pracy.",
+      "Prosz\xea pa\xf1stwa, \x9cwi\xeato jest w \x9crod\xea, a potem wracamy do pracy.",
+    ],
+    ["Les congés payés sont dus à tous", "Les cong\xe9s pay\xe9s sont dus \xe0 tous"],
+  ] as const;
+  for (const [text, bytes] of files) assert.equal(decodeText(latin1(bytes), undefined), text);
 });
 
 Deno.test("readDocument() skips what holds no text", async () => {
