@@ -57,4 +57,5 @@ try {
 } finally {
   await Deno.remove(pages, { recursive: true });
 }
+// deno-lint-ignore no-console -- the answer to who ran it
 console.log(`The site is in ${outDir}`);
