@@ -20,7 +20,7 @@ export interface DocumentBlock {
   readonly kind: "paragraph" | "list" | "code" | "table" | "quote";
   /** Of a table, a row a line, `| a | b |`; after the header's row comes a row of dashes. */
   readonly text: string;
-  /** In order. Optional: none where the document has no pages; not of code and tables. */
+  /** In order. Optional: none where the document has no pages. */
   readonly pages?: readonly PageStart[];
 }
 

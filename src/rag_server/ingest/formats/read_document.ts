@@ -23,7 +23,7 @@ type DocumentReading =
 export const noText = "it holds no text";
 
 /** Changes with what `readDocument` makes of a file. */
-export const readerVersion = 5;
+export const readerVersion = 6;
 
 type TextReader = (text: string, title: string) => SourceDocument;
 type BytesReader = (bytes: Uint8Array, title: string) => SourceDocument | Promise<SourceDocument>;

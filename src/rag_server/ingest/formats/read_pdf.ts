@@ -1,6 +1,8 @@
-import { extractTextItems, getDocumentProxy, getMeta } from "unpdf";
+import { getDocumentProxy, getMeta } from "unpdf";
 import type { PageStart, SourceDocument } from "../../../text/chunk_document.ts";
-import { cleanText, createDocumentBuilder, withoutContents } from "./document_builder.ts";
+import { createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
+import { pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
+import { findTables, type PdfTable } from "./pdf_tables.ts";
 
 /**
  * A PDF's text as a document: lines joined to paragraphs, larger type as headings, without what stands at the head or
@@ -11,9 +13,10 @@ import { cleanText, createDocumentBuilder, withoutContents } from "./document_bu
 export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
-    const { items } = await extractTextItems(pdf);
+    const pages: PdfLine[][] = [];
+    for (let page = 1; page <= pdf.numPages; page++) pages.push(pageLines(await itemsOf(pdf, page), page));
     const lines = withoutContents(
-      withoutRunningLines(items.map((page, at) => pageLines(page, at + 1))).flat(),
+      withoutRunningLines(pages).flat(),
       ({ text }) => text,
     );
     return documentOf(lines, await titleOf(pdf), fallbackTitle);
@@ -23,6 +26,17 @@ export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise
 }
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+async function itemsOf(pdf: Pdf, number: number): Promise<PdfItem[]> {
+  const page = await pdf.getPage(number);
+  const { items } = await page.getTextContent();
+  page.cleanup();
+  return items.flatMap((item) => {
+    if (!("str" in item)) return [];
+    const { str, width, fontName: font, hasEOL, transform: [, , c, d, x, y] } = item;
+    return [{ str, x, y, width, font, fontSize: Math.hypot(c, d), hasEOL }];
+  });
+}
 
 async function titleOf(pdf: Pdf): Promise<string | undefined> {
   const { info } = await getMeta(pdf);
@@ -35,6 +49,8 @@ async function titleOf(pdf: Pdf): Promise<string | undefined> {
 }
 
 const headingScale = 1.15;
+/** A heading of the text's own size, if its type is another. */
+const numbered = /^\d+(?:\.\d+)*\.?\s+(?=\p{Lu})/u;
 const longestHeading = 150;
 
 function documentOf(
@@ -43,35 +59,54 @@ function documentOf(
   fallbackTitle: string,
 ): SourceDocument {
   const builder = createDocumentBuilder();
-  const bodySize = mostCommonSize(lines);
+  const bodySize = mostCommon(lines, ({ size }) => size) ?? 0;
   const sizes = [...new Set(lines.map(({ size }) => size).filter((size) => size >= bodySize * headingScale))]
     .sort((one, other) => other - one);
-  const levelOf = (size: number) => Math.min(6, sizes.indexOf(size) + 1);
+  const bodyFont = mostCommon(lines, ({ font }) => font);
+  const levelOf = ({ size, font, text }: PdfLine) => {
+    const [number] = font === bodyFont ? [] : numbered.exec(text) ?? [];
+    const depth = number === undefined ? 0 : number.split(".").filter((part) => part.trim() !== "").length;
+    const level = sizes.indexOf(size) + 1 || (depth && sizes.length + depth);
+    return Math.min(6, level);
+  };
   for (const paragraph of paragraphsOf(lines)) {
+    if ("rows" in paragraph) {
+      builder.block("table", tableOf(paragraph), [{ at: 0, page: paragraph.page }]);
+      continue;
+    }
     const { text, pages } = joinLines(paragraph);
-    const level = levelOf(paragraph[0]?.size ?? 0);
+    const level = paragraph[0] === undefined ? 0 : levelOf(paragraph[0]);
     if (level > 0 && text.length <= longestHeading) builder.heading(level, text);
     else builder.block("paragraph", text, pages);
   }
   return builder.build(title, fallbackTitle);
 }
 
+/** The first row is the header where no number is in it, and a column at most has no name. */
+function tableOf({ rows: [first = [], ...rows] }: PdfTable): string {
+  const isHeader = first.every((cell) => !/^[\d\s.,%()+-]+$/.test(cell)) &&
+    first.filter((cell) => cell === "").length < 2;
+  return isHeader ? tableText(first, rows) : tableText(undefined, [first, ...rows]);
+}
+
 /** A paragraph ends at a wider gap, at another size of type, and where a page's last line ends a sentence. */
-function* paragraphsOf(lines: readonly PdfLine[]): Iterable<readonly PdfLine[]> {
+function* paragraphsOf(lines: readonly PdfLine[]): Iterable<readonly PdfLine[] | PdfTable> {
   let paragraph: PdfLine[] = [];
-  for (const line of lines) {
+  for (const part of findTables(lines)) {
     const last = paragraph.at(-1);
-    if (last !== undefined && endsParagraph(last, line)) {
+    if (last !== undefined && ("rows" in part || endsParagraph(last, part))) {
       yield paragraph;
       paragraph = [];
     }
-    paragraph.push(line);
+    if ("rows" in part) yield part;
+    else paragraph.push(part);
   }
   if (paragraph.length > 0) yield paragraph;
 }
 
 function endsParagraph(last: PdfLine, next: PdfLine): boolean {
   if (Math.abs(last.size - next.size) > last.size * 0.05) return true;
+  if (last.font !== next.font && (numbered.test(last.text) || numbered.test(next.text))) return true;
   if (last.page !== next.page) return /[.!?:]["'”’)]?$/.test(last.text);
   const gap = last.y - next.y;
   // a line above the last one begins another column
@@ -79,101 +114,49 @@ function endsParagraph(last: PdfLine, next: PdfLine): boolean {
   return gap > next.size * 1.7 || /^(?:[•▪◦–-]|\d{1,3}[.)])\s/.test(next.text);
 }
 
-/** A line of a page; places are in points from the page's lower left corner, sizes rounded to half a point. */
-interface PdfLine {
-  /** From 1. */
-  readonly page: number;
-  readonly text: string;
-  readonly y: number;
-  readonly size: number;
-}
-
-/** A run of text as pdf.js finds it. */
-interface PdfItem {
-  readonly str: string;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly fontSize: number;
-  readonly hasEOL: boolean;
-}
-
-/** A page's lines in the order of its content. */
-function pageLines(items: readonly PdfItem[], page: number): PdfLine[] {
-  const lines: PdfLine[] = [];
-  let run: PdfItem[] = [];
-  const end = () => {
-    const text = lineText(run);
-    const widest = run.reduce(
-      (most, item) => item.str.trim().length > most.str.trim().length ? item : most,
-      run[0] ?? noItem,
-    );
-    if (text !== "") lines.push({ page, text, y: widest.y, size: Math.round(widest.fontSize * 2) / 2 });
-    run = [];
-  };
-  for (const item of items) {
-    const last = run.findLast(({ str }) => str.trim() !== "");
-    const isNext = last !== undefined && item.str.trim() !== "" &&
-      Math.abs(item.y - last.y) > Math.max(item.fontSize, last.fontSize) * 0.6;
-    if (isNext) end();
-    run.push(item);
-    if (item.hasEOL) end();
-  }
-  end();
-  return lines;
-}
-
-const noItem: PdfItem = { str: "", x: 0, y: 0, width: 0, fontSize: 0, hasEOL: false };
-
-function lineText(run: readonly PdfItem[]): string {
-  let text = "";
-  let last: PdfItem | undefined;
-  for (const item of run) {
-    const gap = last === undefined ? 0 : item.x - (last.x + last.width);
-    if (gap > item.fontSize * 0.2 && !/\s$/.test(text)) text += " ";
-    text += item.str;
-    if (item.str !== "") last = item;
-  }
-  // type has one sign for letters that touch
-  return cleanText(text).replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(
-    /\s+/g,
-    " ",
-  )
-    .trim();
-}
-
 /** How many lines from a page's head and foot may be running ones. */
 const edgeLines = 2;
 const fewestPages = 3;
 
-/** Leaves out lines at the head and foot that come back on most pages, numbers aside. */
+/**
+ * Leaves out lines at the head and foot that come back on most pages, numbers aside; and those that are not larger than the
+ * text and come back at the same height on the next page or the one after, as where left and right pages differ.
+ */
 function withoutRunningLines(pages: readonly (readonly PdfLine[])[]): readonly (readonly PdfLine[])[] {
   if (pages.length < fewestPages) return pages;
-  const bodySize = mostCommonSize(pages.flat());
+  const bodySize = mostCommon(pages.flat(), ({ size }) => size) ?? 0;
   // headings may differ by their number alone
-  const runningKey = ({ text, size }: PdfLine) =>
-    size > bodySize ? text : text.replace(/\d+/g, "#").toLowerCase();
+  const keyOf = ({ text, size }: PdfLine) => size > bodySize ? text : text.replace(/\d+/g, "#").toLowerCase();
+  const edges = pages.map((page) => {
+    const heights = [...new Set(page.map(({ y }) => y))].sort((one, other) => other - one);
+    const isEdge = new Set([...heights.slice(0, edgeLines), ...heights.slice(-edgeLines)]);
+    return page.filter(({ y }) => isEdge.has(y));
+  });
   const counts = new Map<string, number>();
-  for (const page of pages) {
-    const keys = new Set(page.filter((_, at) => isEdge(at, page.length)).map(runningKey));
-    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const key of edges.flatMap((page) => [...new Set(page.map(keyOf))])) {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const most = Math.max(fewestPages, pages.length * 0.6);
-  return pages.map((page) =>
-    page.filter((line, at) => !isEdge(at, page.length) || (counts.get(runningKey(line)) ?? 0) < most)
-  );
+  const comesBack = (line: PdfLine, at: number) =>
+    [-2, -1, 1, 2].some((step) =>
+      edges[at + step]?.some((other) => Math.abs(other.y - line.y) < 2 && keyOf(other) === keyOf(line))
+    );
+  return pages.map((page, at) => {
+    const running = new Set(
+      edges[at]?.filter((line) => {
+        const count = counts.get(keyOf(line)) ?? 0;
+        return count >= most || (line.size <= bodySize && count >= fewestPages && comesBack(line, at));
+      }),
+    );
+    return page.filter((line) => !running.has(line));
+  });
 }
 
-function isEdge(at: number, length: number): boolean {
-  return at < edgeLines || at >= length - edgeLines;
-}
-
-/** The size of most letters, 0 where there are none. */
-function mostCommonSize(lines: readonly PdfLine[]): number {
-  const letters = new Map<number, number>();
-  for (const { size, text } of lines) letters.set(size, (letters.get(size) ?? 0) + text.length);
-  const [most] = [...letters].sort(([, one], [, other]) => other - one);
-  return most?.[0] ?? 0;
+/** The property of most letters. */
+function mostCommon<Value>(lines: readonly PdfLine[], of: (line: PdfLine) => Value): Value | undefined {
+  const letters = new Map<Value, number>();
+  for (const line of lines) letters.set(of(line), (letters.get(of(line)) ?? 0) + line.text.length);
+  return [...letters].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
 /** Lines as one text; a word that was divided at a line's end is whole again. */

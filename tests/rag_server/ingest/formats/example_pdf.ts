@@ -6,6 +6,7 @@ export interface ExampleLine {
   readonly x?: number;
   readonly y: number;
   readonly size?: number;
+  readonly isBold?: boolean;
 }
 
 /** A PDF 1.4 of pages with lines in Helvetica, written by hand. */
@@ -14,17 +15,18 @@ export function examplePdf(
   options: { readonly title?: string; readonly isCompressed?: boolean } = {},
 ): Uint8Array<ArrayBuffer> {
   const { title, isCompressed = false } = options;
-  const kids = pages.map((_, at) => `${5 + at * 2} 0 R`).join(" ");
+  const kids = pages.map((_, at) => `${6 + at * 2} 0 R`).join(" ");
   const objects: string[] = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     title === undefined ? "<< >>" : `<< /Title (${escaped(title)}) >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>",
   ];
   pages.forEach((lines, at) => {
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${6 + at * 2} 0 R ` +
-        "/Resources << /Font << /F1 3 0 R >> >> >>",
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${7 + at * 2} 0 R ` +
+        "/Resources << /Font << /F1 3 0 R /F2 5 0 R >> >> >>",
       stream(lines.map(lineOperators).join("\n"), isCompressed),
     );
   });
@@ -50,8 +52,8 @@ function stream(content: string, isCompressed: boolean): string {
   return `<< /Length ${bytes.length}${filter} >>\nstream\n${String.fromCharCode(...bytes)}\nendstream`;
 }
 
-function lineOperators({ text, x = 72, y, size = 11 }: ExampleLine): string {
-  return `BT /F1 ${size} Tf 1 0 0 1 ${x} ${y} Tm (${escaped(text)}) Tj ET`;
+function lineOperators({ text, x = 72, y, size = 11, isBold = false }: ExampleLine): string {
+  return `BT /${isBold ? "F2" : "F1"} ${size} Tf 1 0 0 1 ${x} ${y} Tm (${escaped(text)}) Tj ET`;
 }
 
 function escaped(text: string): string {

@@ -31,7 +31,7 @@ export function readPptx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
     builder.heading(2, head?.text ?? `Slide ${page}`);
     for (const shape of shapes) {
       if (shape === head || running.has(shape.use)) continue;
-      shape.tables.forEach((table) => builder.block("table", slideTable(table)));
+      shape.tables.forEach((table) => builder.block("table", slideTable(table), pages));
       builder.block(shape.isList ? "list" : "paragraph", shape.text, pages);
     }
     for (const related of office.relationships(path)) {

@@ -1,0 +1,108 @@
+import { distance, type PdfLine, type Span } from "./page_lines.ts";
+
+/** Rows of a table, each with a text for each column; the texts of a cell's lines are one. */
+export interface PdfTable {
+  readonly page: number;
+  readonly rows: readonly (readonly string[])[];
+}
+
+const fewestRows = 3;
+/** Of two columns with longer texts nobody knows whether they are a table's. */
+const longestOfTwo = 40;
+/** A row is at most so far below the one before, in sizes of type. */
+const widestRowGap = 3;
+
+/** Tells tables, whose cells stand below each other, from other lines. Where it is in doubt, lines stay lines. */
+export function* findTables(lines: readonly PdfLine[]): Iterable<PdfLine | PdfTable> {
+  for (let first = 0; first < lines.length;) {
+    const rows = rowsFrom(lines, first);
+    const table = tableOf(rows);
+    if (table === undefined) yield* rows;
+    else yield table;
+    first += rows.length;
+  }
+}
+
+/** Between two rows at most so many lines have one cell: texts that go on, or headings between rows. */
+const mostBetween = 5;
+
+/** The lines from one on that may be a table's; else that line. */
+function rowsFrom(lines: readonly PdfLine[], first: number): readonly PdfLine[] {
+  let end = first + 1;
+  // a caption may look like a row
+  if (isRow(lines[first]) && lines.slice(first + 1, first + 3).some(isRow)) {
+    for (let at = end; at < lines.length && at - end < mostBetween; at++) {
+      const [last, line] = [lines[at - 1], lines[at]];
+      if (last === undefined || line === undefined || !follows(last, line)) break;
+      if (isRow(line)) end = at + 1;
+    }
+  }
+  return lines.slice(first, end);
+}
+
+const isRow = (line: PdfLine | undefined) => line !== undefined && line.cells.length > 1;
+
+function follows(last: PdfLine, line: PdfLine): boolean {
+  return last.page === line.page && last.column === line.column && last.y - line.y < line.size * widestRowGap;
+}
+
+function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {
+  const whole = lines.filter(isRow);
+  const [head] = lines;
+  if (head === undefined || whole.length < fewestRows) return undefined;
+  const columns = findColumns(whole);
+  if (columns.length < 2) return undefined;
+  const lengths = whole.flatMap(({ cells }) => cells.map(({ text }) => text.length)).sort((one, other) =>
+    one - other
+  );
+  if (columns.length === 2 && (lengths[lengths.length >> 1] ?? 0) > longestOfTwo) return undefined;
+  const gaps = lines.map((line, at) => at === 0 ? 0 : (lines[at - 1]?.y ?? 0) - line.y).slice(1).sort((
+    one,
+    other,
+  ) => one - other);
+  const usualGap = gaps[gaps.length >> 1] ?? 0;
+  const rows: string[][] = [];
+  lines.forEach((line, at) => {
+    const row = columns.map(() => "");
+    for (const cell of line.cells) {
+      const column = columnOf(columns, cell);
+      row[column] = `${row[column]} ${cell.text}`.trim();
+    }
+    const above = rows.at(-1);
+    const gap = (lines[at - 1]?.y ?? 0) - line.y;
+    const goesOn = above !== undefined && row[0] === "" && (line.cells.length === 1 || gap < usualGap * 0.75);
+    if (goesOn) row.forEach((text, column) => above[column] = `${above[column]} ${text}`.trim());
+    else rows.push(row);
+  });
+  return rows.length < fewestRows ? undefined : { page: head.page, rows };
+}
+
+/** What of the width is between gaps that go down through most rows, and cells in these gaps: a column may have few. */
+function findColumns(lines: readonly PdfLine[]): Span[] {
+  const cells = lines.flatMap((line) => line.cells);
+  const columns = coveredBy(cells, Math.floor(lines.length / 4));
+  const between = cells.filter((cell) => columns.every((column) => distance(column, cell) > 0));
+  const all = [...columns, ...coveredBy(between, 0)].sort((one, other) => one.x - other.x);
+  const isLeftwards = lines.every(({ cells }) => (cells[0]?.x ?? 0) > (cells[1]?.x ?? 0));
+  return isLeftwards ? all.reverse() : all;
+}
+
+/** The parts of the width that more than so many cells cover. */
+function coveredBy(cells: readonly Span[], most: number): Span[] {
+  const edges = cells.flatMap(({ x, right }) => [[x, 1], [right, -1]] as const)
+    .sort(([one, step], [other, next]) => one - other || step - next);
+  const parts: Span[] = [];
+  let [depth, start] = [0, 0];
+  for (const [x, step] of edges) {
+    const before = depth;
+    depth += step;
+    if (before <= most && depth > most) start = x;
+    else if (before > most && depth <= most) parts.push({ x: start, right: x });
+  }
+  return parts;
+}
+
+function columnOf(columns: readonly Span[], cell: Span): number {
+  const distances = columns.map((column) => distance(column, cell));
+  return distances.indexOf(Math.min(...distances));
+}
