@@ -115,7 +115,7 @@ function runText(run: readonly PdfItem[]): string {
 }
 
 /** What stands before an item of a list, and where there is nothing else on the line also before an item or a heading. */
-const [mark, loneMark] = [/^[•▪◦●○■]$/, /^(?:[–—*-]|\(?\w{1,3}[.)]|\d+(?:\.\d+)*)$/];
+const [mark, loneMark] = [/^[•▪◦●○■]$/, /^(?:[–—*-]|\(?\w{1,3}[.)]|\[\w{1,4}\]|\d+(?:\.\d+)*)$/];
 
 /** A line's cells in reading order, without those that are none: marks, and what is as near as words are. */
 function joinCells(row: readonly PdfCell[], isLeftwards: boolean): PdfCell[] {
@@ -214,7 +214,11 @@ function columnStarts(cells: readonly PdfCell[]): number[] {
   return starts.sort((one, other) => one.crossing - other.crossing).slice(0, mostTried).map(({ x }) => x);
 }
 
+/** Numbers may stand at the ends of a text's lines. */
 function isText(cells: readonly PdfCell[]): boolean {
-  const lengths = cells.map(({ text }) => text.length).sort((one, other) => one - other);
+  const lengths = cells.map(({ text }) => text).filter((text) => /\p{L}/u.test(text)).map(({ length }) =>
+    length
+  )
+    .sort((one, other) => one - other);
   return lengths.length >= fewestLines && (lengths[lengths.length >> 1] ?? 0) >= shortestLine;
 }

@@ -7,8 +7,8 @@ export interface PdfTable {
 }
 
 const fewestRows = 3;
-/** Of two columns with longer texts nobody knows whether they are a table's. */
-const longestOfTwo = 40;
+/** Of two columns without shorter texts nobody knows whether they are a table's. */
+const longestOfTwo = 25;
 /** A row is at most so far below the one before, in sizes of type. */
 const widestRowGap = 3;
 
@@ -52,10 +52,6 @@ function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {
   if (head === undefined || whole.length < fewestRows) return undefined;
   const columns = findColumns(whole);
   if (columns.length < 2) return undefined;
-  const lengths = whole.flatMap(({ cells }) => cells.map(({ text }) => text.length)).sort((one, other) =>
-    one - other
-  );
-  if (columns.length === 2 && (lengths[lengths.length >> 1] ?? 0) > longestOfTwo) return undefined;
   const gaps = lines.map((line, at) => at === 0 ? 0 : (lines[at - 1]?.y ?? 0) - line.y).slice(1).sort((
     one,
     other,
@@ -74,7 +70,11 @@ function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {
     if (goesOn) row.forEach((text, column) => above[column] = `${above[column]} ${text}`.trim());
     else rows.push(row);
   });
-  return rows.length < fewestRows ? undefined : { page: head.page, rows };
+  const isProse = columns.length === 2 && columns.every((_, at) => {
+    const longer = rows.filter((row) => (row[at] ?? "").length > longestOfTwo);
+    return longer.length * 2 > rows.length;
+  });
+  return rows.length < fewestRows || isProse ? undefined : { page: head.page, rows };
 }
 
 /** What of the width is between gaps that go down through most rows, and cells in these gaps: a column may have few. */
