@@ -189,7 +189,8 @@ function chunkSection(
   { maxTokens, overlapTokens }: ChunkOptions,
 ): SectionChunk[] {
   const lead = heading === "" ? "" : heading + betweenBlocks;
-  const fits = (body: string) => countTokens(lead + body) <= maxTokens;
+  // as countTokens() would say, without a look at all of a text that is far too long
+  const fits = (body: string) => endOfTokens(lead + body, maxTokens) === lead.length + body.length;
   // what a text costs depends on its surroundings by a token or two
   const room = maxTokens - countTokens(lead) - 2;
   const chunks: SectionChunk[] = [];

@@ -56,9 +56,9 @@ function* blocksOf(text: string): Iterable<readonly [number, number]> {
 }
 
 function endOfLine(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && !/[\n\r\u2028\u2029]/.test(text.charAt(at))) at++;
-  return at;
+  const lineEnd = /[\n\r\u2028\u2029]/g;
+  lineEnd.lastIndex = from;
+  return lineEnd.exec(text)?.index ?? text.length;
 }
 
 function endsBlock(text: string, start: number, end: number, next: number): boolean {

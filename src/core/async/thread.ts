@@ -23,11 +23,11 @@ export function startThread<Request, Reply>(
   return {
     /** Its answer to the first message. Rejects where the worker ends before. */
     started: pending.promise,
-    /** One request at a time. @throws {Error} where the worker has ended */
-    ask(request: Request): Promise<Reply> {
+    /** One request at a time. @param moved buffers that it has for itself, not copied @throws {Error} where the worker has ended */
+    ask(request: Request, moved: Transferable[] = []): Promise<Reply> {
       pending = Promise.withResolvers();
       if (broken !== undefined) pending.reject(broken);
-      else port.postMessage(request);
+      else port.postMessage(request, moved);
       return pending.promise;
     },
     /** What was asked, and has no answer, is rejected. */

@@ -24,7 +24,7 @@ export async function readAtMost(
   path: string,
   maxBytes: number,
   { signal }: { signal?: AbortSignal } = {},
-): Promise<Uint8Array | undefined> {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const info = await Deno.stat(path);
   requireRegular(info, "read", path);
   if (info.size > maxBytes) return undefined;

@@ -17,6 +17,7 @@ import {
   removeSource,
 } from "./ingest_record.ts";
 import {
+  indexNewTable,
   type IngestTable,
   type IngestTableOptions,
   type NamedRelation,
@@ -30,8 +31,8 @@ import { createChunkWriter } from "./write_chunks.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
 
 interface IngestProgress {
-  /** `chunks` counts those of a few large files that are under way. */
-  readonly phase: "files" | "chunks" | "removed files";
+  /** `files`, `chunks` of a few large files that are under way, `removed files`, or as `buildVectorIndex` says. */
+  readonly phase: string;
   readonly done: number;
   readonly total: number;
 }
@@ -149,7 +150,7 @@ async function run(
     failed: plans.flatMap(({ found }) => found.failed),
   };
   let unchanged = 0;
-  const writer = createChunkWriter({
+  await using writer = createChunkWriter({
     ...settings,
     session,
     target,
@@ -193,6 +194,8 @@ async function run(
     logger.debug("embedding failed", { detail: error.detail });
     fault = error;
   }
+  const written = isDryRun ? undefined : writer.target();
+  if (written !== undefined) await indexNewTable(session, written, options);
   const removed = fault === undefined ? await removeGone(options, session, target, gone) : 0;
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);

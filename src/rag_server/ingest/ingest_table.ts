@@ -1,9 +1,10 @@
 import { AppError } from "../../core/app_error.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
-import { nameInMessage, quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
-import { usingSql } from "../search/build_vector_index.ts";
+import { nameInMessage, quoteIdentifier, quoteLiteral, quoteParts } from "../../postgres/sql_text.ts";
+import { buildVectorIndex, type BuildVectorIndexOptions } from "../search/build_vector_index.ts";
 import { type CatalogColumn, readColumns } from "../search/column_type.ts";
 import { extensionSql, findRelation, primaryKeySql } from "../search/document_table.ts";
+import { findVectorIndexes } from "../search/vector_index.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
 export interface IngestTableOptions {
@@ -123,9 +124,12 @@ function fitsDetail(column: CatalogColumn): boolean {
   return isText(column);
 }
 
+/** The comment on a table until {@linkcode indexNewTable} has been there, so that a run after one that was killed sees it. */
+const awaitsIndex = "Postern: -ingest makes the vector index at its end";
+
 /**
- * Makes a table of chunks with an index for cosine distance, over half precision where vectors are longer than the index
- * takes otherwise, and none where they are longer than that.
+ * Makes a table of chunks. It has no vector index yet: to build one over many rows takes a third of the time that it takes
+ * to add them to it one by one.
  *
  * @param relation qualified and quoted
  * @throws {AppError} `unavailable` where pgvector is missing and this role may not add it
@@ -148,11 +152,33 @@ export async function createIngestTable(
   ];
   await transaction(session, async () => {
     await session.query(`CREATE TABLE ${relation} (${columns.join(", ")})`);
-    const vector = { column: quoteIdentifier(vectorColumn), type: `${schema}.vector`, dimensions };
-    const using = usingSql({ vector, extension: { schema } }, dimensions);
-    if (using !== undefined) await session.query(`CREATE INDEX ON ${relation} ${using}`);
+    await session.query(`COMMENT ON TABLE ${relation} IS ${quoteLiteral(awaitsIndex)}`);
   });
 }
+
+/**
+ * Makes the vector index of a table that {@linkcode createIngestTable} made in this run or in one that was stopped.
+ *
+ * @throws {AppError} as `buildVectorIndex`
+ */
+export async function indexNewTable(
+  session: SqlSession,
+  { oid, relation, vectorColumn, vectorType, dimensions }: IngestTable,
+  options: Pick<BuildVectorIndexOptions, "connection" | "signal" | "onProgress">,
+): Promise<void> {
+  const [row] = await session.query(ownCommentSql, [oid]);
+  if (row?.[0] !== awaitsIndex || dimensions === undefined) return;
+  const vector = { column: vectorColumn, type: vectorType, dimensions };
+  const indexes = await findVectorIndexes(session.query, oid, vector, false);
+  const extension = { schema: vectorType.slice(0, vectorType.lastIndexOf(".")), isIterative: false };
+  const table = { name: relation, relation, vector: { ...vector, indexes }, extension };
+  await buildVectorIndex({ ...options, table, dimensions });
+  await session.query(`COMMENT ON TABLE ${relation} IS NULL`);
+}
+
+/** None of a table that is another role's, which alone may make an index. */
+const ownCommentSql =
+  "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = $1::oid AND pg_has_role(relowner, 'USAGE')";
 
 const insufficientPrivilege = "42501";
 

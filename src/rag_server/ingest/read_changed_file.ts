@@ -40,7 +40,11 @@ export function createFileReader(options: FileReaderOptions) {
   }
 
   /** Runs on the thread, which restarts after a file that took too long or ended it, and after an abort. */
-  async function readOnThread(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<SourceReply> {
+  async function readOnThread(
+    path: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+  ): Promise<SourceReply> {
     const running = thread ??= startReader();
     const request = { path, bytes, options: { maxTokens, overlapTokens } };
     try {
@@ -48,7 +52,7 @@ export function createFileReader(options: FileReaderOptions) {
       return await withDeadline(
         readTimeoutMs,
         signal,
-        (inner) => untilAborted(running.ask(request), inner),
+        (inner) => untilAborted(running.ask(request, [bytes.buffer]), inner),
       );
     } catch (error) {
       stop();
@@ -79,7 +83,7 @@ export function createFileReader(options: FileReaderOptions) {
       record: Pick<FileRecord, "hash" | "isWhole"> | undefined,
       signal: AbortSignal,
     ): Promise<FileReading> {
-      let bytes: Uint8Array | undefined;
+      let bytes: Uint8Array<ArrayBuffer> | undefined;
       try {
         bytes = await readAtMost(location, maxFileBytes, { signal });
       } catch (error) {

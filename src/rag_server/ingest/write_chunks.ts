@@ -63,27 +63,44 @@ interface PendingChunk extends Chunk {
 /** What is kept of a run's vectors, for texts that come again. */
 const keptVectorBytes = 32 * 1024 * 1024;
 
-/** Embeds chunks of several files at once, each text once, and writes each file. */
+/**
+ * Embeds chunks of several files at once, each text once, and writes each file. While it does, the next files can be added,
+ * up to as many chunks again.
+ */
 export function createChunkWriter(options: ChunkWriterOptions) {
   const { session, embedding, signal, batchChunks, isDryRun, onTableMade, onRefused, onEmbedded } = options;
   let { target } = options;
   let hasCheckedLength = false;
   let pending: PendingFile[] = [];
   let newTexts = 0;
+  /** Ends with the batch that is embedded and written, if one is. */
+  let writing = Promise.resolve();
   /** By their chunks' hashes, the oldest first. */
   const vectors = new Map<string, Float32Array>();
   const counts = { added: 0, changed: 0, chunksWritten: 0, promptTokens: 0 };
 
-  /** @throws {ProviderError} and what {@linkcode writeFile} throws, after what was complete has been written */
+  /**
+   * @throws {ProviderError} and what {@linkcode writeFile} throws, of this file's batch or of the one before, after what was
+   * complete has been written
+   */
   async function add(file: ReadFile): Promise<void> {
     const ready = await withKnownRows(file);
     if (isDryRun) return count(ready);
     pending.push(ready);
     newTexts += addedOf(ready.chunks).length;
-    if (newTexts >= batchChunks) await flush();
+    if (newTexts < batchChunks) return;
+    await writing;
+    // large files have the memory for themselves
+    const isLarge = newTexts > 2 * batchChunks;
+    writing = writePending();
+    if (isLarge) return await writing;
+    // whoever waits for it next is told
+    writing.catch(() => {});
   }
 
   async function withKnownRows(file: ReadFile): Promise<PendingFile> {
+    // its transaction has the session
+    if (file.record !== undefined) await writing;
     const rows = target === undefined || file.record === undefined
       ? []
       : await readChunks(session, target, file.record);
@@ -98,6 +115,11 @@ export function createChunkWriter(options: ChunkWriterOptions) {
 
   /** Writes the remaining chunks; throws as `add`. */
   async function flush(): Promise<void> {
+    await writing;
+    await writePending();
+  }
+
+  async function writePending(): Promise<void> {
     const files = pending;
     pending = [];
     newTexts = 0;
@@ -151,7 +173,14 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     else counts.changed++;
   }
 
-  return { add, flush, counts: () => ({ ...counts }) };
+  return {
+    add,
+    flush,
+    counts: () => ({ ...counts }),
+    target: () => target,
+    /** Resolves once the session is not used any more. */
+    [Symbol.asyncDispose]: () => writing.catch(() => {}),
+  };
 }
 
 /** Those that need a row. */

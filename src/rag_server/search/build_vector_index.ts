@@ -5,7 +5,7 @@ import { createSqlSession, lockingTransaction, type SqlSession } from "../../pos
 import { nameInMessage } from "../../postgres/sql_text.ts";
 import { indexFor, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
-interface BuildVectorIndexOptions {
+export interface BuildVectorIndexOptions {
   /** Has a role that owns the table. Not used by others meanwhile. */
   readonly connection: Connection;
   readonly table: VectorTable;
@@ -60,7 +60,7 @@ export async function buildVectorIndex(options: BuildVectorIndexOptions): Promis
 const kindSql = "SELECT relkind, pg_backend_pid() FROM pg_class WHERE oid = $1::regclass";
 
 /** The method and key of an index by cosine distance; undefined where no index takes so many dimensions. */
-export function usingSql(
+function usingSql(
   { vector, extension }: {
     readonly vector: Omit<VectorColumn, "indexes">;
     readonly extension: Pick<VectorTable["extension"], "schema">;

@@ -13,6 +13,9 @@ const files = (count: number) =>
     Array.from({ length: count }, (_, at) => [`${String(at).padStart(4, "0")}.txt`, `File number ${at}.`]),
   );
 
+const vectorIndexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'docs' AND indexdef LIKE '%hnsw%'";
+const comment = "SELECT obj_description('docs'::regclass)";
+
 testWithPgvector(
   "ingest() ends with a provider's fault after what was done, and goes on in the next run",
   async () => {
@@ -47,6 +50,7 @@ testWithPgvector(
       chunksWritten: 30,
     });
     assert.equal(await fixture.value("SELECT count(*) FROM docs"), "30");
+    assert.deepEqual(await fixture.column(vectorIndexes), ["docs_embedding_idx"]);
 
     vendor.mend();
     vendor.fail(503, { times: 2 });
@@ -79,7 +83,35 @@ testWithPgvector("ingest() goes on where an aborted run was", async () => {
     message: "stop",
   });
   assert.equal(await fixture.value("SELECT count(*) FROM docs"), "30");
+  assert.deepEqual(await fixture.column(vectorIndexes), []);
+  assert.match(String(await fixture.value(comment)), /makes the vector index at its end/);
   assert.equal((await fixture.ingest()).added, 20);
+  assert.deepEqual(await fixture.column(vectorIndexes), ["docs_embedding_idx"]);
+  assert.equal(await fixture.value(comment), null);
+});
+
+testWithPgvector("ingest() leaves the index to the table's owner, and to who took it away", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write(files(1));
+  await fixture.ingest();
+  const role = `${fixture.database.name}_writer`;
+  await fixture.database.query(`DROP INDEX docs_embedding_idx; CREATE ROLE ${role} LOGIN;
+    GRANT ALL ON ALL TABLES IN SCHEMA public, postern TO ${role};
+    GRANT ALL ON SCHEMA postern TO ${role}`);
+  try {
+    await fixture.write(files(2));
+    assert.equal((await fixture.ingest()).added, 1);
+    await fixture.database.query(
+      "COMMENT ON TABLE docs IS 'Postern: -ingest makes the vector index at its end'",
+    );
+    await fixture.write(files(3));
+    assert.equal((await fixture.ingest({}, role)).added, 1);
+    assert.deepEqual(await fixture.column(vectorIndexes), []);
+    await fixture.ingest();
+    assert.deepEqual(await fixture.column(vectorIndexes), ["docs_embedding_idx"]);
+  } finally {
+    await fixture.database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
 });
 
 testWithPgvector("ingest() refuses vectors of another length before it writes a row", async () => {

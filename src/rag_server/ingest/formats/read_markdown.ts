@@ -8,11 +8,13 @@ export function readMarkdown(text: string, fallbackTitle: string): SourceDocumen
   const { title, body } = splitFrontMatter(text);
   const builder = createDocumentBuilder();
   const showTags = createTagReader(body);
-  const tokens = parser.lexer(body);
-  parser.walkTokens(tokens, (token) => {
-    if (token.type === "html") token.text = showTags(token.text);
-  });
-  addBlocks(tokens, builder);
+  for (const part of partsOf(body)) {
+    const tokens = parser.lexer(part);
+    parser.walkTokens(tokens, (token) => {
+      if (token.type === "html") token.text = showTags(token.text);
+    });
+    addBlocks(tokens, builder);
+  }
   return builder.build(title, fallbackTitle);
 }
 
@@ -20,6 +22,24 @@ const parser = new Marked({
   // a footnote's text is no address; it shows
   tokenizer: { def: (source) => /^ {0,3}\[\^/.test(source) ? undefined : false },
 });
+
+const longestPart = 500_000;
+
+/** Parts that end at empty lines outside of code: the tokens of a megabyte take 40. Each has all definitions of links. */
+function* partsOf(body: string): Iterable<string> {
+  const definitions = body.length < longestPart ? [] : body.match(/^ {0,3}\[[^\]\n]+\]:.*$/gm) ?? [];
+  const added = `\n\n${definitions.join("\n")}`.slice(0, longestPart);
+  let start = 0;
+  let isCode = false;
+  for (const { 0: found, index } of body.matchAll(/^ {0,3}(?:```|~~~)|\n\n(?=\S)/gm)) {
+    if (found !== "\n\n") isCode = !isCode;
+    else if (!isCode && index - start > longestPart) {
+      yield body.slice(start, index) + added;
+      start = index;
+    }
+  }
+  yield body.slice(start) + (start === 0 ? "" : added);
+}
 
 /** Elements that need no end. */
 const endless = new Set(

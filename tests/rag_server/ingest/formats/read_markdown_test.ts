@@ -9,6 +9,19 @@ Deno.test("readMarkdown() keeps the title of the front matter and drops the rest
   });
 });
 
+Deno.test("readMarkdown() reads a large text in parts: code stays whole, and links know where they lead", () => {
+  const prose = "Some words of a line.\n\n".repeat(30_000);
+  const code = "let a;\n\n".repeat(70_000).trimEnd();
+  const text =
+    `See [the portal][p].\n\n${prose}\`\`\`\n${code}\n\`\`\`\n\n${prose}[The portal][p] again.\n\n` +
+    "[p]: https://hr.example.com\n";
+  const blocks = readMarkdown(text, "notes").sections.flatMap((section) => section.blocks);
+  assert.equal(blocks.length, 60_003);
+  assert.equal(blocks[0]?.text, "See the portal (https://hr.example.com).");
+  assert.deepEqual(blocks[30_001], { kind: "code", text: code });
+  assert.equal(blocks.at(-1)?.text, "The portal (https://hr.example.com) again.");
+});
+
 Deno.test("readMarkdown() takes a rule at the beginning for a rule", () => {
   const { title, sections } = readMarkdown("---\nJust text\n\n---\n\nMore", "notes");
   assert.equal(title, "notes");
