@@ -1,6 +1,6 @@
 import type { CallerOptions } from "../postgres/read/caller_settings.ts";
 import { defined } from "../core/defined.ts";
-import type { Config, DatabaseConfig, RowSecurity } from "../config/mod.ts";
+import type { Config, DatabaseConfig, PipelineConfig, RowSecurity } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -15,6 +15,8 @@ export interface OpenDatabase {
 /** The databases that a server serves; disposing of them stops the embedded ones among them. */
 export interface OpenDatabases extends AsyncDisposable {
   readonly list: readonly OpenDatabase[];
+  /** The one that pipelines read in place of their own. Optional: none but in the demo. */
+  readonly ofPipelines?: ((pipeline: Pick<PipelineConfig, "name">) => DatabaseOptions) | undefined;
 }
 
 /** @throws {AppError} `unavailable` where an embedded database does not start */
@@ -59,13 +61,20 @@ export function changedDatabases(
   });
 }
 
-/** The demo's shop alone. @throws {AppError} `unavailable` where it does not start */
-export async function openDemoDatabase(logger: Logger): Promise<OpenDatabases> {
+/**
+ * The demo's shop alone.
+ *
+ * @param handbook SQL that makes the handbook; the usual one where absent
+ * @throws {AppError} `unavailable` where it does not start
+ */
+export async function openDemoDatabase(logger: Logger, handbook?: readonly string[]): Promise<OpenDatabases> {
   const { createDemoDatabase, demoDatabaseOptions } = await import("../demo/demo_database.ts");
   const statementTimeoutMs = 30_000;
-  const server = await createDemoDatabase({ statementTimeoutMs, logger });
+  const server = await createDemoDatabase({ statementTimeoutMs, logger, ...defined({ handbook }) });
+  const options = demoDatabaseOptions(server, statementTimeoutMs);
   return {
-    list: [{ options: demoDatabaseOptions(server, statementTimeoutMs), availableToUsers: [] }],
+    list: [{ options, availableToUsers: [] }],
+    ofPipelines: ({ name }) => ({ ...options, name }),
     [Symbol.asyncDispose]: () => server.close(),
   };
 }

@@ -27,7 +27,6 @@ import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
   authenticationBy,
   builtInIssuer,
-  demoPipelines,
   hasConsole,
   openIdentity,
   resourceOf,
@@ -35,7 +34,7 @@ import {
   type RunOptions,
   waitBoundsOf,
 } from "./shared_parts.ts";
-import { createOnnxModels, type OnnxModels } from "../llm/onnx/onnx_models.ts";
+import { createOnnxModels } from "../llm/onnx/onnx_models.ts";
 import { configuredModels } from "./providers/provider_settings.ts";
 
 // What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
@@ -61,11 +60,12 @@ export async function run(options: RunOptions): Promise<number | void> {
   const isStdio = servesTools && !config.http.enabled;
   const isParent = config.processes > 1 && own === undefined;
   if (isParent) requireSharing(config, isStdio, demo);
-  // before the permission goes that ONNX Runtime's library needs
-  await using models = await openModels(
-    isParent ? { ...config, embedding: undefined, pipelines: [] } : config,
-    logger,
-  );
+  await using models = createOnnxModels({ libraryPath: config.models.library_path, logger });
+  const handbook = demo
+    ? await (await import("./rag/open_handbook.ts")).openHandbook(config, models, logger)
+    : undefined;
+  // before the permission goes that ONNX Runtime's library needs, and kept to the end
+  for (const model of isParent ? [] : configuredModels(handbook?.config ?? config)) await models.open(model);
   await giveUpPermissions(config, { isStdio, isParent, logger });
   if (isParent) return await (await import("./processes/supervisor.ts")).supervise({ ...options, logger });
   using files = createFileWatch();
@@ -103,7 +103,7 @@ export async function run(options: RunOptions): Promise<number | void> {
   using _hangUp = isStdio ? undefined : onHangUp(lookAgain);
   const openings = await import("./open_databases.ts");
   await using databases = demo
-    ? await openings.openDemoDatabase(logger)
+    ? await openings.openDemoDatabase(logger, handbook?.sql)
     : await openings.openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   let settings = settingsText(config);
   using _generation = {
@@ -138,7 +138,9 @@ export async function run(options: RunOptions): Promise<number | void> {
     : undefined;
   const running: Running = {
     ...options,
+    ...(handbook && { config: handbook.config }),
     databases,
+    databaseOptions: databases.ofPipelines,
     files,
     models,
     onConfig,
@@ -210,7 +212,7 @@ function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable 
 }
 
 async function startRag(running: Running): Promise<RunningRagServer> {
-  const { config, demo, databases } = running;
+  const { config, demo } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
@@ -221,7 +223,6 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   const server = await startRagServer({
     ...running,
     withConsole,
-    ...(demo && await demoPipelines(config, databases)),
     version: running.serverInfo.version,
     ...(identity && {
       identity: {
@@ -240,7 +241,8 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   running.onConfig(server.prepare);
   if (demo) {
     const { ragGreeting } = await import("../demo/demo_greeting.ts");
-    running.print(ragGreeting(server.url, { hasConsole: withConsole !== undefined }));
+    const model = config.pipelines[0]?.embedding_llm.model ?? "";
+    running.print(ragGreeting(server.url, model, { hasConsole: withConsole !== undefined }));
   }
   return server;
 }
@@ -306,21 +308,4 @@ async function openQuotas(
       quotas[Symbol.dispose]();
     },
   };
-}
-
-/**
- * Loads the models that the configuration names, and keeps them to the end of the process: only at its start may it load
- * ONNX Runtime's library.
- *
- * @throws {AppError} `invalid` where one cannot be used
- */
-export async function openModels(
-  config: Pick<Config, "embedding" | "pipelines" | "vendors" | "models">,
-  logger: Logger,
-): Promise<OnnxModels & AsyncDisposable> {
-  await using opening = new AsyncDisposableStack();
-  const models = createOnnxModels({ libraryPath: config.models.library_path, logger });
-  for (const model of configuredModels(config)) opening.use(await models.open(model));
-  const stack = opening.move();
-  return { ...models, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -40,6 +40,8 @@ export interface RunOptions {
 /** What both servers use. */
 export interface Running extends RunOptions {
   readonly databases: OpenDatabases;
+  /** As `databases.ofPipelines`. */
+  readonly databaseOptions?: OpenDatabases["ofPipelines"];
   readonly files: FileWatch;
   /** Those of this machine. Optional: none where no provider is of the kind onnx. */
   readonly models?: OnnxModels | undefined;
@@ -110,15 +112,6 @@ export function refusalCounter({ incidents, metrics }: Running, server: ServedBy
   return (address) => {
     refused.add();
     incidents.refused(address);
-  };
-}
-
-/** The handbook's pipeline in place of the configured ones. */
-export async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
-  const { demoPipeline } = await import("../demo/demo_handbook.ts");
-  return {
-    config: { ...config, pipelines: [demoPipeline] },
-    ...(shop && { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }),
   };
 }
 

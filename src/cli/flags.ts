@@ -117,12 +117,16 @@ const groups = [
       ),
       operation(
         "pull",
-        "Fetch a model, or another file, and use it only if its SHA-256 is right; an archive (.tar, .tar.gz) is unpacked. " +
+        "Fetch all-MiniLM-L6-v2 by its name, or a file; it is used only if its SHA-256 is right. An archive is unpacked. " +
           "A run that was stopped continues",
         "URL",
       ),
       option("sha256", "The SHA-256 that -pull expects, in hexadecimal digits", "SUM"),
-      option("into", "Folder that -pull puts a file into, or that an archive becomes", "FOLDER"),
+      option(
+        "into",
+        "Folder that -pull puts files into (a named model: models/NAME), or that an archive becomes",
+        "FOLDER",
+      ),
       option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
       option("qrels", "The known answers, as TSV: query_id, document_id and gain", "FILE"),
       option("answers", "Have -evaluate ask the pipeline's model too, and judge its answers"),

@@ -4,6 +4,7 @@ import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
+import { knownModel } from "../llm/onnx/known_models.ts";
 
 /** The command line, understood. */
 export type ParsedFlags = ReturnType<typeof parseFlags>;
@@ -196,7 +197,7 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
     throw new UsageError(`-${operation} needs -username NAME`);
   }
   const needed = operation === "reembed" && ["queries", "qrels"].some(isOn) ? "evaluate" : operation;
-  for (const name of neededFlags[needed] ?? []) {
+  for (const name of given.get("pull")?.text === knownModel.name ? [] : neededFlags[needed] ?? []) {
     const { placeholder } = allFlags.get(name) ?? {};
     if (!given.has(name)) throw new UsageError(`-${operation} needs -${name} ${placeholder}`);
   }

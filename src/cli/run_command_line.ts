@@ -74,9 +74,11 @@ async function perform(
       return await verifyAuditFiles({ files, json: flags.json }, print);
     }
     case "pull": {
-      const { pull } = await import("./operations/pull_operation.ts");
-      const { pullUrl: url = "", sha256 = "", into: folder = "" } = flags;
-      return await pull({ url, sha256, folder }, print);
+      const { filesToPull, pull } = await import("./operations/pull_operation.ts");
+      const { processEnvironment } = await import("../config/load_config.ts");
+      const files = filesToPull(flags, processEnvironment().env["HF_ENDPOINT"]);
+      for (const file of files) await pull(file, print);
+      return;
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");

@@ -17,18 +17,22 @@ export const snapshotFile = new URL("../../dist/demo_snapshot.tar.gz", import.me
 /**
  * Starts a server in memory that holds the shop and its handbook.
  *
+ * @param options.handbook as `demoHandbookSql()` gives it; with hashed embeddings where absent
  * @throws AppError `unavailable` where the database doesn't start
  */
 export async function createDemoDatabase(
-  options: { statementTimeoutMs: number; logger: Logger; now?: () => Date },
+  options: { statementTimeoutMs: number; logger: Logger; handbook?: readonly string[]; now?: () => Date },
 ) {
-  const { statementTimeoutMs, logger, now = () => new Date() } = options;
+  const { statementTimeoutMs, logger, handbook, now = () => new Date() } = options;
   const today = now();
   const snapshot = await readSnapshot();
   return await createEmbeddedServer({
     dataDir: "memory",
     ...defined({ snapshot }),
-    prepare: async () => [...(snapshot === undefined ? await demoHandbookSql() : []), ...demoShopSql(today)],
+    prepare: async () => [
+      ...(handbook ?? (snapshot === undefined ? await demoHandbookSql() : [])),
+      ...demoShopSql(today),
+    ],
     statementTimeoutMs,
     logger,
   });

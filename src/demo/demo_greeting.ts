@@ -1,3 +1,5 @@
+import { knownModel } from "../llm/onnx/known_models.ts";
+
 const questions = [
   ["List the tools", "tools/list", {}],
   ["Run SQL", "tools/call", {
@@ -48,14 +50,21 @@ function consoleLines(url: string, token: string | undefined): string[] {
   return [`Open ${url}/console/ in a browser`, ...(token ? [`Its token: ${token}`] : []), ""];
 }
 
-/** What a person who started the demo's RAG server can paste into another terminal. */
-export function ragGreeting(url: string, { hasConsole }: { hasConsole: boolean }): string {
+/**
+ * What a person who started the demo's RAG server can paste into another terminal.
+ *
+ * @param model the one that makes the embeddings; empty where they are hashed
+ */
+export function ragGreeting(url: string, model: string, { hasConsole }: { hasConsole: boolean }): string {
   const endpoint = `${url}/v1/pipelines/handbook`;
   const ask = (query: string, more: Readonly<Record<string, unknown>> = {}) =>
     `curl -sN -X POST ${endpoint} -d '${JSON.stringify({ query, ...more })}'`;
   return [
     "",
     "Postern's demo: the sample shop's handbook, which answers questions.",
+    model === ""
+      ? `Its embeddings know letters, not meaning. Run it with -pull ${knownModel.name} in this folder, and start again.`
+      : `The model ${model} makes its embeddings on this machine.`,
     "",
     ...(hasConsole ? consoleLines(url, undefined) : []),
     "Paste into another terminal:",

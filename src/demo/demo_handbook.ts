@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { PipelineConfig } from "../config/mod.ts";
 import { localEmbedding } from "../llm/local/local_embedding.ts";
 import { commentStatements, insertStatement } from "./table_rows.ts";
@@ -18,8 +19,9 @@ interface HandbookSection {
 /** The handbook's pages as Markdown. */
 const handbookFolder = new URL("./handbook/", import.meta.url);
 
-const handbookTable = `
+const handbookTable = (dimensions: number) => `
 CREATE EXTENSION IF NOT EXISTS vector;
+DROP TABLE IF EXISTS handbook_pages;
 CREATE TABLE handbook_pages (
   id bigint PRIMARY KEY,
   page text NOT NULL,
@@ -28,7 +30,7 @@ CREATE TABLE handbook_pages (
   audience text NOT NULL CHECK (audience IN ('everyone', 'managers', 'warehouse')),
   updated_on date NOT NULL,
   content text NOT NULL,
-  embedding vector(256) NOT NULL,
+  embedding vector(${dimensions}) NOT NULL,
   UNIQUE (page, section)
 );
 `;
@@ -41,13 +43,13 @@ const handbookComments = {
   "COLUMN handbook_pages.audience": "Whom the page is for: everyone, managers or warehouse",
   "COLUMN handbook_pages.updated_on": "Day of the page's last change",
   "COLUMN handbook_pages.content": "Markdown; the first line names page and section",
-  "COLUMN handbook_pages.embedding": "Of the content, made by the provider local",
+  "COLUMN handbook_pages.embedding": "Of the content, by which pages near a question are found",
 };
 
-/** The SQL that makes the handbook in an empty database, to be run by a superuser in this order. */
-export async function demoHandbookSql(): Promise<string[]> {
+/** The SQL that makes the handbook in place of one that is there, to be run by a superuser in this order. */
+export async function demoHandbookSql(model = localEmbedding()): Promise<string[]> {
   const sections = await readHandbook();
-  const { vectors } = await localEmbedding().embed({
+  const { vectors } = await model.embed({
     texts: sections.map(({ content }) => content),
     purpose: "document",
     signal: new AbortController().signal,
@@ -64,7 +66,7 @@ export async function demoHandbookSql(): Promise<string[]> {
   ]);
   const columns = "id page title section audience updated_on content embedding";
   return [
-    handbookTable,
+    handbookTable(vectors[0]?.length ?? 0),
     insertStatement({ table: "handbook_pages", columns, rows }),
     "CREATE INDEX handbook_pages_embedding_idx ON handbook_pages USING hnsw (embedding vector_cosine_ops)",
     ...commentStatements(handbookComments),
@@ -114,8 +116,12 @@ const local = {
   per_attempt_timeout: 0,
 } as const;
 
-/** Answers from the shop's handbook, without a key or a network. Its database is the demo's own. */
-export const demoPipeline: PipelineConfig = {
+/**
+ * Answers from the shop's handbook, without a key or a network. Its database is the demo's own.
+ *
+ * @param path of a model of this machine; hashed embeddings where absent
+ */
+export const demoPipeline = (path?: string): PipelineConfig => ({
   name: "handbook",
   description: "The handbook of the sample shop: leave, expenses, shipping, returns and more",
   available_to_users: [],
@@ -129,10 +135,10 @@ export const demoPipeline: PipelineConfig = {
     id_column: "id",
     filter_columns: ["page", "title", "section", "audience", "updated_on"],
   }],
-  embedding_llm: local,
+  embedding_llm: path ? { ...local, provider: "onnx", model: basename(path), model_path: path } : local,
   rag_llm: [local],
   token_budget: 4_000,
   top_n: 5,
-  search: { hybrid_enabled: true, vector_weight: 0.3, rewrite_follow_ups: false },
+  search: { hybrid_enabled: true, vector_weight: path ? 0.5 : 0.3, rewrite_follow_ups: false },
   allow_include_sources: true,
-};
+});

@@ -1,7 +1,7 @@
 import { logoutRecorder, type Running } from "../shared_parts.ts";
 import { defined } from "../../core/defined.ts";
 import { createCalls } from "../../calls/calls.ts";
-import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
+import { type Config, noName } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline, type SharedDeadline } from "../../core/async/deadline.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -13,7 +13,6 @@ import { bodyTimeoutMs } from "../../http/request_body.ts";
 import type { Authentication } from "../../identity/authentication.ts";
 import type { FrontChecks, Served } from "../../identity/front.ts";
 import { createProtectedResource } from "../../identity/protected_resource.ts";
-import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import {
   createForwardedIdentity,
   type ForwardedIdentity,
@@ -27,9 +26,7 @@ import { servePipelines } from "./serve_pipelines.ts";
 import { opennessWarning } from "../checks/configuration_checks.ts";
 
 interface RagServerOptions
-  extends Pick<Running, "config" | "files" | "models" | "logger">, Partial<RagParts> {
-  /** For pipelines whose database the configuration does not name. */
-  readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
+  extends Pick<Running, "config" | "files" | "models" | "databaseOptions" | "logger">, Partial<RagParts> {
   /** Optional: none where the server asks nobody who is calling. */
   readonly identity?: {
     readonly authentication: Authentication;

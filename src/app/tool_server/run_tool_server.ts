@@ -14,7 +14,6 @@ import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 import {
   authenticationBy,
-  demoPipelines,
   openIdentity,
   refusalCounter,
   resourceOf,
@@ -117,8 +116,8 @@ function warnedDatabases(
 
 /** The pipelines of a tool server that stands alone. */
 async function openLatePipelines(running: Running): Promise<LatePipelines | undefined> {
-  const { config, demo, databases, logger } = running;
-  if (!demo && config.pipelines.length === 0) {
+  const { config, logger } = running;
+  if (config.pipelines.length === 0) {
     running.onConfig(({ pipelines }) => {
       if (pipelines.length > 0) logger.warn("Restart the server to offer tools for the first pipelines");
       return Promise.resolve(undefined);
@@ -126,7 +125,7 @@ async function openLatePipelines(running: Running): Promise<LatePipelines | unde
     return undefined;
   }
   const { createLatePipelines } = await import("../rag/late_pipelines.ts");
-  return createLatePipelines({ ...running, ...(demo && await demoPipelines(config, databases)) });
+  return createLatePipelines(running);
 }
 
 /** Which tools and documents there are for a caller follows from the pipelines. */

@@ -6,7 +6,9 @@ import { createGunzip } from "node:zlib";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
+import { knownModel } from "../../llm/onnx/known_models.ts";
 import type { Print } from "../output.ts";
+import type { ParsedFlags } from "../parse_flags.ts";
 
 /** Of what is fetched, and of what is unpacked from it. */
 const mostBytes = 8 * 1024 ** 3;
@@ -35,7 +37,7 @@ export async function pull(options: PullOptions, print: Print): Promise<void> {
   const sha256 = options.sha256.toLowerCase();
   const parsed = URL.parse(url);
   if (!/^https?:$/.test(parsed?.protocol ?? "")) {
-    throw fault("invalid", url, "expected an address with https");
+    throw fault("invalid", url, `expected an address with https, or ${knownModel.name} alone`);
   }
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw fault("invalid", url, "-sha256 has 64 hexadecimal digits");
   const name = basename(parsed?.pathname ?? "");
@@ -69,6 +71,20 @@ export async function pull(options: PullOptions, print: Print): Promise<void> {
     await Deno.remove(part);
   }
   print(`${target} is there, with the SHA-256 ${sha256}`);
+}
+
+/**
+ * What `-pull` fetches: all files of the model that it knows by its name, or what an address names.
+ *
+ * @param hub the address of a mirror of the model's; its publisher's where empty or absent
+ */
+export function filesToPull(flags: ParsedFlags, hub = ""): PullOptions[] {
+  const { pullUrl: url = "", sha256 = "", into = "" } = flags;
+  if (url !== knownModel.name || sha256 !== "") return [{ url, sha256, folder: into }];
+  const base = `${(hub || "https://huggingface.co").replace(/\/+$/, "")}/${knownModel.address}`;
+  return Object.entries(knownModel.files).map(([path, sha256]) => (
+    { url: `${base}/${path}`, sha256, folder: join(into || knownModel.folder, path, "..") }
+  ));
 }
 
 /** Fetches what a file lacks of what an address has. */

@@ -21,8 +21,8 @@ export interface OnnxModel extends AsyncDisposable {
   run(request: ModelRequest, signal: AbortSignal): Promise<Extract<ModelReply, { kind: "rows" }>>;
 }
 
-/** The models of this process, each loaded once however many use it. */
-export interface OnnxModels {
+/** The models of this process, each loaded once however many use it; disposing of them ends those that are loaded. */
+export interface OnnxModels extends AsyncDisposable {
   /** @throws {AppError} `invalid` where the model cannot be used: it names the file, and what is wrong */
   open(settings: ModelSettings): Promise<OnnxModel>;
 }
@@ -65,6 +65,11 @@ export function createOnnxModels(
         if (loaded.get(key) === entry) loaded.delete(key);
         throw error;
       }
+    },
+    async [Symbol.asyncDispose]() {
+      const models = [...loaded.values()];
+      loaded.clear();
+      for (const { model } of models) (await model)[Symbol.dispose]();
     },
   };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { pull, type PullOptions } from "../../../src/cli/operations/pull_operation.ts";
+import { filesToPull, pull, type PullOptions } from "../../../src/cli/operations/pull_operation.ts";
+import { parseFlags } from "../../../src/cli/parse_flags.ts";
 import { sha256 } from "../../../src/core/text/sha256.ts";
 import { command } from "../../support/server_process.ts";
 import { join } from "node:path";
@@ -113,6 +114,7 @@ Deno.test("-pull keeps nothing of what has another sum, or is too large", async 
 Deno.test("-pull refuses what it cannot fetch", async () => {
   const cases = [
     ["ftp://127.0.0.1/model.onnx", sum, "invalid", /expected an address with https/],
+    ["all-MiniLM-L6-v2", sum, "invalid", /or all-MiniLM-L6-v2 alone/],
     ["http://127.0.0.1:1/", sum, "invalid", /no name of a file/],
     ["http://127.0.0.1:1/..%2Fmodel", sum, "invalid", /no name of a file/],
     ["http://127.0.0.1:1/model", sum.slice(1), "invalid", /64 hexadecimal digits/],
@@ -130,6 +132,35 @@ Deno.test("-pull refuses what it cannot fetch", async () => {
   await using server = Deno.serve({ port: 0, onListen: () => {} }, () => new Response("", { status: 404 }));
   const url = `http://127.0.0.1:${server.addr.port}/model`;
   await assert.rejects(pullInto(folder.path, { url, sha256: sum }), { message: /the server answers 404/ });
+});
+
+Deno.test("-pull all-MiniLM-L6-v2 fetches its files from the hub, or a mirror, each with its sum", async () => {
+  const files = filesToPull(parseFlags(["-pull", "all-MiniLM-L6-v2"]));
+  assert.deepEqual(files.map(({ folder, sha256 }) => [folder, sha256.slice(0, 8)]), [
+    ["models/all-MiniLM-L6-v2/onnx", "6fd5d72f"],
+    ["models/all-MiniLM-L6-v2", "be50c362"],
+    ["models/all-MiniLM-L6-v2", "acb92769"],
+    ["models/all-MiniLM-L6-v2", "84e40c8e"],
+    ["models/all-MiniLM-L6-v2/1_Pooling", "4be450dd"],
+    ["models/all-MiniLM-L6-v2", "fc1993fd"],
+  ]);
+  const path = "/sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41/";
+  assert.equal(files[0]?.url, `https://huggingface.co${path}onnx/model.onnx`);
+  assert.equal(files[4]?.url, `https://huggingface.co${path}1_Pooling/config.json`);
+
+  const asked: string[] = [];
+  await using hub = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, ({ url }) => {
+    asked.push(new URL(url).pathname);
+    return new Response("another model");
+  });
+  await using folder = await temporaryFolder();
+  const env = { HF_ENDPOINT: `http://127.0.0.1:${hub.addr.port}/mirror/` };
+  const args = ["-pull", "all-MiniLM-L6-v2", "-into", `${folder.path}/minilm`];
+  const { code, stderr } = await command(args, { env }).output();
+  assert.equal(code, 1);
+  assert.match(new TextDecoder().decode(stderr), /and not 6fd5d72f\w+; nothing of it was kept/);
+  assert.deepEqual(asked, [`/mirror${path}onnx/model.onnx`]);
+  assert.deepEqual(await namesIn(`${folder.path}/minilm/onnx`), []);
 });
 
 const packed = (entries: Parameters<typeof packTar>[0]) => packTar(entries);

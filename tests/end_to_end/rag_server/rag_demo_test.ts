@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createModelFolder, embeddingFiles, type ModelFiles } from "../../support/onnx_model.ts";
 import { assertMatchesApi } from "../../support/rag_api.ts";
 import { type AnswerEvent, answerOf, createRagClient, readAnswerEvents } from "../../support/rag_client.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
@@ -8,19 +9,20 @@ import { testWithPrograms } from "../../support/programs.ts";
 
 const path = "/v1/pipelines/handbook";
 
-/** The demo without anything that this machine's environment could bring in. */
-async function startDemo(flags: readonly string[]) {
-  const folder = await Deno.makeTempDir();
-  const env = { PATH: Deno.env.get("PATH") ?? "", HOME: folder };
+/** The demo without anything that this machine's environment could bring in. @param model where `-pull` puts one */
+async function startDemo(flags: readonly string[], model: ModelFiles = {}) {
+  const files = Object.entries(model).map(([name, file]) => [`models/all-MiniLM-L6-v2/${name}`, file]);
+  const folder = await createModelFolder(Object.fromEntries(files));
+  const env = { PATH: Deno.env.get("PATH") ?? "", HOME: folder.path };
   const server = await startServer(["-demo", ...flags, "-rag-listen", "127.0.0.1", "-rag-port", "0"], {
-    cwd: folder,
+    cwd: folder.path,
     env,
   });
   return {
     server,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }
@@ -47,6 +49,10 @@ testWithPrograms(["curl"], "the RAG demo's own lines, pasted into another termin
   await using demo = await startDemo(["-rag"]);
   const curls = await printedCurls(demo.server);
   assert.equal(curls.length, 4);
+  assert.match(
+    demo.server.stdout(),
+    /know letters, not meaning\. Run it with -pull all-MiniLM-L6-v2 in this folder/,
+  );
 
   await t.step("ask", async () => {
     const { answer, ...rest } = await pasteJson(curls[0]);
@@ -88,21 +94,37 @@ testWithPrograms(["curl"], "the RAG demo's own lines, pasted into another termin
   assert.equal(await demo.server.stop(), 0);
 });
 
-testWithPrograms(["curl"], "the demo serves tools and answers in one process", async () => {
-  await using demo = await startDemo(["-http", "-addr", "127.0.0.1:0", "-rag"]);
-  const { server } = demo;
-  const curls = await printedCurls(server);
-  const [line] = curls;
-  assert.match((await pasteJson(line)).answer, /28 days/);
+testWithPrograms(
+  ["curl"],
+  "the demo serves tools and answers in one process, by a model that was pulled",
+  async () => {
+    await using demo = await startDemo(["-http", "-addr", "127.0.0.1:0", "-rag"], embeddingFiles);
+    const { server } = demo;
+    const curls = await printedCurls(server);
+    const [line] = curls;
+    assert.match((await pasteJson(line)).answer, /28 days/);
 
-  await waitUntil("both listen", () => server.stderr().match(/listening on/g)?.length === 2);
-  await waitUntil("the token is printed", () => /export POSTERN_TOKEN=\S+\n/.test(server.stdout()));
-  const token = /export POSTERN_TOKEN=(\S+)\n/.exec(server.stdout())?.[1] ?? "";
-  const urls = [...server.stderr().matchAll(/listening on (\S+)/g)].map(([, url]) => url ?? "");
-  const toolUrl = urls.find((url) => !line?.includes(url)) ?? "";
-  const { data } = await createToolClient({ url: toolUrl, token }).call("query_database", {
-    query: "SELECT count(*) > 0 AS has_pages FROM handbook_pages",
-  });
-  assert.deepEqual(data["rows"], [[true]]);
-  assert.equal(await server.stop(), 0);
+    await waitUntil("both listen", () => server.stderr().match(/listening on/g)?.length === 2);
+    await waitUntil("the token is printed", () => /export POSTERN_TOKEN=\S+\n/.test(server.stdout()));
+    const token = /export POSTERN_TOKEN=(\S+)\n/.exec(server.stdout())?.[1] ?? "";
+    const urls = [...server.stderr().matchAll(/listening on (\S+)/g)].map(([, url]) => url ?? "");
+    const toolUrl = urls.find((url) => !line?.includes(url)) ?? "";
+    const { data } = await createToolClient({ url: toolUrl, token }).call("query_database", {
+      query: "SELECT count(*) > 0 AS has_pages, min(vector_dims(embedding)) FROM handbook_pages",
+    });
+    assert.deepEqual(data["rows"], [[true, 3]]);
+    assert.match(server.stdout(), /The model all-MiniLM-L6-v2 makes its embeddings/);
+    assert.equal(await server.stop(), 0);
+  },
+);
+
+testWithPrograms(["curl"], "the demo says what is wrong with a model, and answers without it", async () => {
+  await using demo = await startDemo(["-rag"], { ...embeddingFiles, "onnx/model.onnx": "no graph" });
+  const [line] = await printedCurls(demo.server);
+  assert.match((await pasteJson(line)).answer, /28 days/);
+  assert.match(
+    demo.server.stderr(),
+    /WARN .*know letters, not meaning: Cannot use the model .*all-MiniLM-L6-v2/,
+  );
+  assert.match(demo.server.stdout(), /know letters, not meaning/);
 });
