@@ -49,6 +49,8 @@ export interface DocumentTable extends VectorTable {
   readonly metadataColumns?: readonly string[];
   /** At the look, in it or in the tables below it where it is a view or has partitions: a guess, 0 where nothing is known. */
   readonly rows: number;
+  /** So many of them are in the largest of these tables, each of which has an index of its own. */
+  readonly largestRows: number;
   /** Of its database, as PostgreSQL calls it. */
   readonly encoding: string;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
@@ -113,7 +115,7 @@ export async function readTable(
   const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const id = idColumn === undefined ? undefined : find(idColumn);
-  const [[rows, encoding, mayHideRows] = []] = await read(sizeSql, [oid]);
+  const [[rows, largestRows, encoding, mayHideRows] = []] = await read(sizeSql, [oid]);
   // of a table without an id, the place of a row will do within a statement; other relations have no such place
   const hasPlaces = kind === "r" || kind === "m";
   const key: RowKey = id === undefined && hasPlaces
@@ -130,6 +132,7 @@ export async function readTable(
     extension: { schema, isIterative: isIterative(version) },
     key,
     rows: Number(rows),
+    largestRows: Number(largestRows),
     encoding: encoding ?? "",
     mayHideRows: mayHideRows === "t",
     ...defined({ metadataColumns: settings.metadataColumns?.map((name) => find(name).name) }),
@@ -195,7 +198,7 @@ export const rowsSql = `CASE WHEN c.relpages > 0 AND c.reltuples >= 0
 
 /** Reads of a relation, by its oid: rows, its database's encoding, and whether a view or a row-level policy may hide some of the rows. */
 const sizeSql = `${basesSql("$1")}
-  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint, getdatabaseencoding(),
+  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint, coalesce(ceil(max(${rowsSql})), 0)::bigint, getdatabaseencoding(),
     (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
   FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
 

@@ -207,12 +207,15 @@ const pageCosts = { seq_page_cost: "1", random_page_cost: "0.01" };
  * it visited may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
-  { table: { vector, extension, rows }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
+  { table: { vector, extension, largestRows }, limit, filter }: Pick<
+    VectorSearch,
+    "table" | "limit" | "filter"
+  >,
 ): Readonly<Record<string, string>> {
   // an index of fewer is only read more thoroughly
   const mostLists = Math.max(0, ...vector.indexes.map(({ lists = 0 }) => lists));
   // of what the index visits, a filter hides a part: one that hides half leaves as many as without it
-  const least = minBreadth(rows, limit) * (filter === undefined ? 1 : 2);
+  const least = minBreadth(largestRows, limit) * (filter === undefined ? 1 : 2);
   const breadth = Math.max(2 * limit, least);
   return {
     ...pageCosts,

@@ -28,8 +28,10 @@ const schema = `
 
 testWithPgvector("readTable() reads columns, vector, index and id from the catalog", async () => {
   await using fixture = await createSearchFixture(schema);
-  const { columns, requestColumns, rows, encoding, ...docs } = await fixture.readTable({ table: "app.docs" });
-  assert.equal(rows, 20);
+  const { columns, requestColumns, rows, largestRows, encoding, ...docs } = await fixture.readTable({
+    table: "app.docs",
+  });
+  assert.deepEqual([rows, largestRows], [20, 20]);
   assert.equal(encoding, "UTF8");
   assert.deepEqual(docs, {
     name: "app.docs",
@@ -102,6 +104,15 @@ testWithPgvector(
     assert.equal((await fixture.readTable({ table: "wide" })).vector.indexes[0]?.castTo, "halfvec(4)");
   },
 );
+
+testWithPgvector("readTable() knows how many rows the largest partition has", async () => {
+  await using fixture = await createSearchFixture(
+    `${schema} CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (10) TO (100);
+    INSERT INTO parted SELECT n, 'text', '[1,1]' FROM generate_series(0, 99) n; ANALYZE parted;`,
+  );
+  const { rows, largestRows } = await fixture.readTable({ table: "parted" });
+  assert.deepEqual([rows, largestRows], [100, 90]);
+});
 
 testWithPgvector("readTable() finds the best of several indexes: cosine, then hnsw", async () => {
   await using fixture = await createSearchFixture(`

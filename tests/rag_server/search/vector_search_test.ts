@@ -133,7 +133,7 @@ testWithPgvector("the vector search over 20,000 documents", async (t) => {
       await using fixture = await createSearchFixture("", {}, documents);
       const table = await fixture.readTable({ table: "docs" });
       const breadth = (rows: number, limit: number, filter?: SqlText) => {
-        return vectorSettings({ table: { ...table, rows }, limit, filter })["hnsw.ef_search"];
+        return vectorSettings({ table: { ...table, largestRows: rows }, limit, filter })["hnsw.ef_search"];
       };
       const sizes = [0, 30_000, 30_001, 200_000, 200_001];
       assert.deepEqual(sizes.map((rows) => breadth(rows, 20)), ["400", "40", "80", "80", "400"]);
