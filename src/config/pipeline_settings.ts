@@ -78,6 +78,8 @@ export interface PipelineConfig extends RowSecurity {
   readonly tables: Parsed["tables"];
   /** Folders, by names; paths are absolute. */
   readonly sources?: readonly { readonly name: string; readonly path: string }[];
+  /** By columns. */
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The model that is to take its place, and the column of its vectors in each table. */
@@ -153,6 +155,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     ...defined({
       system_prompt: pipeline.system_prompt,
       chunks: pipeline.chunks && defined(pipeline.chunks),
+      metadata: pipeline.metadata,
     }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,

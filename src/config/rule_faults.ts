@@ -3,6 +3,7 @@ import type { Fault, Report } from "./fault.ts";
 import { layered, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
+import { detailTypes } from "../rag_server/ingest/metadata_kinds.ts";
 import { builtinTools } from "../tool_server/builtin_kinds.ts";
 import {
   formatPath,
@@ -255,6 +256,12 @@ function checkPipelines(tree: ValueMap, report: Report): void {
     );
     if (Number(overlap) > Number(most) / 2) {
       report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
+    }
+    const table = valueAt(pipeline, ["tables", 0]);
+    const own = ["text_column", "vector_column", "id_column"].map((name) => valueAt(table, [name]));
+    for (const column of Object.keys(pipeline["metadata"] ?? {})) {
+      if (![...own, "id", "metadata", ...Object.keys(detailTypes)].includes(column)) continue;
+      report([...path, "metadata", column], "is a column that -ingest fills itself; name another one");
     }
     checkReembed(tree, pipeline, [...path, "reembed"], report);
   }

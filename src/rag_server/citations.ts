@@ -1,4 +1,5 @@
 import { createSlices } from "../core/async/yield.ts";
+import { countCharacters } from "../text/chunk_document.ts";
 import { splitSentences } from "../text/sentences.ts";
 import { hasFigure, topicsOf } from "../text/topics.ts";
 import { searchStem } from "../text/word_stem.ts";
@@ -71,11 +72,6 @@ export async function findCitations(
     });
   }
   return found;
-}
-
-/** As Unicode counts them, not as JavaScript does. */
-export function countCharacters(text: string): number {
-  return text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0);
 }
 
 interface CitedSentence {

@@ -86,6 +86,8 @@ export interface Source extends DocumentDetails {
   readonly content: string;
   /** Higher is better; comparable within one answer only. */
   readonly score: number;
+  /** Others that say nearly the same, and were left out for it. Optional: none where there are none. */
+  readonly copies?: number;
 }
 
 export interface PipelineAnswer {
@@ -358,8 +360,8 @@ function callerOf({ caller, signal }: PipelineQuery): SearchCaller {
 }
 
 function sourceOf(document: RetrievedDocument, { keyOf }: StoredDocuments): Source {
-  const { id, content, score } = document;
-  return { key: keyOf(document), ...defined({ id }), content, score };
+  const { id, content, score, copies } = document;
+  return { key: keyOf(document), ...defined({ id, copies }), content, score };
 }
 
 const longestPingMs = 5_000;

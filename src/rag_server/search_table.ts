@@ -90,7 +90,8 @@ export function createTableSearch(now: () => number = () => performance.now()) {
     const { textColumn, vectorColumn, titleColumn = "title" } = request;
     const searched = await open(request, asCaller(request, [textColumn, vectorColumn], false));
     const table = adapted(searched.table, request);
-    const columns = [textColumn, vectorColumn, titleColumn, table.key.name, "source", "url", "position"];
+    const columnsOfDetails = ["source", "url", "heading", "position", "page", "char_start", "char_end"];
+    const columns = [textColumn, vectorColumn, titleColumn, table.key.name, ...columnsOfDetails];
     const database = asCaller(request, columns, true);
     const retriever = createRetriever({
       database,

@@ -6,6 +6,8 @@ import { countTokens, endOfTokens } from "./token_count.ts";
 /** What any file comes to, whatever its format, before it is cut into chunks. */
 export interface SourceDocument {
   readonly title: string;
+  /** YAML. Optional: none where the format has none. */
+  readonly frontMatter?: string;
   /** In reading order. */
   readonly sections: readonly DocumentSection[];
 }
@@ -43,17 +45,30 @@ interface SectionChunk {
   readonly heading: string;
   readonly body: string;
   readonly page: number | undefined;
+  /** In the text of the document, in Unicode characters. */
+  readonly start: number;
+  /** Excluded. */
+  readonly end: number;
 }
 
 export interface Chunk {
   /** The headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself. */
   readonly text: string;
+  /** All of its headings as on their line; empty where there are none. */
+  readonly heading: string;
+  /**
+   * Its place in the text of the document, in Unicode characters. That text has each section's own heading and its blocks,
+   * with an empty line between any two, and no empty lines around a block.
+   */
+  readonly start: number;
+  /** Excluded. */
+  readonly end: number;
   /** On which the text below the headings begins. Optional: none where the document has no pages. */
   readonly page?: number;
 }
 
 /** The same input gives the same chunks only while this stays; it changes with what `chunkDocument` makes of a text. */
-export const chunkerVersion = 1;
+export const chunkerVersion = 2;
 
 /** Too little to be found by: such a section goes together with its neighbour. */
 const tinyTokens = 40;
@@ -70,13 +85,13 @@ export function chunkDocument(document: SourceDocument, options: ChunkOptions): 
   if (!(maxTokens >= 40) || !(overlapTokens >= 0 && overlapTokens <= maxTokens / 2)) {
     throw new RangeError(`Cannot chunk: ${maxTokens} tokens with an overlap of ${overlapTokens}`);
   }
-  const cut = withHeadingsAsText(document).flatMap((section) => {
+  const cut = withHeadingsAsText(placedSections(document)).flatMap((section) => {
     const path = [oneLine(document.title), ...section.headings].filter((heading) => heading !== "");
     const heading = headingLine(path, maxTokens);
     const blocks = heading.isWhole
       ? section.blocks
-      : [{ kind: "paragraph" as const, text: path.join("\n\n") }, ...section.blocks];
-    const chunks = chunkSection(heading.text, blocks, options);
+      : [{ kind: "paragraph" as const, text: path.join(betweenBlocks) }, ...section.blocks];
+    const chunks = chunkSection({ ...section, heading: heading.text, blocks }, options);
     return chunks.map((chunk): Piece => ({
       ...chunk,
       path,
@@ -86,8 +101,47 @@ export function chunkDocument(document: SourceDocument, options: ChunkOptions): 
   });
   return joinTiny(cut, maxTokens).map((piece) => ({
     text: withHeading(piece),
+    heading: piece.path.join(" > "),
+    start: piece.start,
+    end: piece.end,
     ...defined({ page: piece.page }),
   }));
+}
+
+/** As Unicode counts them, not as JavaScript does. */
+export function countCharacters(text: string): number {
+  return text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0);
+}
+
+interface PlacedBlock extends DocumentBlock {
+  /** Where it begins in the text of the document. Optional: none where it is no part of that. */
+  readonly at?: number;
+}
+
+interface PlacedSection {
+  readonly headings: readonly string[];
+  readonly blocks: readonly PlacedBlock[];
+  /** Where it begins in the text of the document. */
+  readonly at: number;
+}
+
+/** The sections, with headings on a line each and no empty blocks. */
+function placedSections({ title, sections }: SourceDocument): PlacedSection[] {
+  let end = -betweenBlocks.length;
+  const add = (text: string) => {
+    const at = end + betweenBlocks.length;
+    end = at + countCharacters(text);
+    return at;
+  };
+  return sections.map(({ headings: given, blocks }) => {
+    const headings = given.map(oneLine).filter((heading) => heading !== "");
+    const filled = blocks.map((block) => ({ ...block, text: trimLines(block.text) }))
+      .filter((block) => block.text !== "");
+    const own = headings.at(-1);
+    const at = own === undefined ? end + betweenBlocks.length : add(own);
+    const placed = filled.map((block) => ({ ...block, at: add(block.text) }));
+    return { headings: withoutTitle(title, headings), blocks: placed, at };
+  });
 }
 
 interface Piece extends SectionChunk {
@@ -99,19 +153,15 @@ interface Piece extends SectionChunk {
 }
 
 /** Headings over nothing become a text of the section above, so that they are in some chunk. */
-function withHeadingsAsText({ title, sections: given }: SourceDocument): DocumentSection[] {
-  const sections = given.map(({ headings, blocks }) => ({
-    headings: withoutTitle(title, headings.map(oneLine).filter((heading) => heading !== "")),
-    blocks: blocks.filter(({ text }) => text.trim() !== ""),
-  }));
-  return sections.flatMap((section, at) => {
-    const { headings, blocks } = section;
+function withHeadingsAsText(sections: readonly PlacedSection[]): PlacedSection[] {
+  return sections.flatMap((section, place) => {
+    const { headings, blocks, at } = section;
     const text = headings.at(-1);
     if (blocks.length > 0) return [section];
-    const following = sections[at + 1]?.headings;
+    const following = sections[place + 1]?.headings;
     const leads = following !== undefined && headings.every((heading, depth) => following[depth] === heading);
     if (text === undefined || leads) return [];
-    return [{ headings: headings.slice(0, -1), blocks: [{ kind: "paragraph", text }] }];
+    return [{ headings: headings.slice(0, -1), blocks: [{ kind: "paragraph", text, at }], at }];
   });
 }
 
@@ -160,6 +210,8 @@ function join(first: Piece, second: Piece, maxTokens: number): Piece | undefined
     heading: path.join(" > "),
     body: below.flat().filter((part) => part !== "").join("\n\n"),
     page: first.page ?? second.page,
+    start: first.start,
+    end: second.end,
     isAlone: true,
   };
   return countTokens(withHeading(joined)) <= maxTokens ? joined : undefined;
@@ -178,14 +230,15 @@ interface Part {
   /** A table's header, for a chunk that begins with a later row of it. */
   readonly header?: string;
   readonly pages?: readonly PageStart[];
+  /** Where it begins in the text of the document. Optional: none where it is no part of that. */
+  readonly at?: number | undefined;
 }
 
 const betweenBlocks = "\n\n";
 
 /** Cuts one section, whose chunks all get the same heading. Blocks stay whole where they fit into a chunk. */
 function chunkSection(
-  heading: string,
-  blocks: readonly DocumentBlock[],
+  { heading, blocks, at: sectionAt }: Pick<PlacedSection, "blocks" | "at"> & { readonly heading: string },
   { maxTokens, overlapTokens }: ChunkOptions,
 ): SectionChunk[] {
   const lead = heading === "" ? "" : heading + betweenBlocks;
@@ -200,24 +253,34 @@ function chunkSection(
   let proseStart = 0;
   /** Of `body`. */
   let pages: readonly PageStart[] = [];
+  /** Of `body`, in the text of the document. */
+  let start: number | undefined;
+  let end = sectionAt;
 
-  function append({ text, gap, header, pages: own = [] }: Part, isProse: boolean): boolean {
-    const start = header === undefined ? text : `${header}\n${text}`;
-    const next = body === "" ? start : body + gap + text;
+  function append({ text, gap, header, pages: own = [], at }: Part, isProse: boolean): boolean {
+    const first = header === undefined ? text : `${header}\n${text}`;
+    const next = body === "" ? first : body + gap + text;
     if (!fits(next)) return false;
     body = next;
     pages = [...pages, ...pagesFrom(own, text.length - body.length)];
+    start ??= at;
+    if (at !== undefined) end = at + countCharacters(text);
     isOverlapOnly = false;
     if (!isProse) proseStart = body.length;
     return true;
   }
 
   function flush(): void {
-    if (!isOverlapOnly) chunks.push({ heading, body, page: pages[0]?.page });
+    if (!isOverlapOnly) chunks.push({ heading, body, page: pages[0]?.page, start: start ?? sectionAt, end });
     isOverlapOnly = true;
+    proseStart = 0;
+    empty();
+  }
+
+  function empty(): void {
     body = "";
     pages = [];
-    proseStart = 0;
+    start = undefined;
   }
 
   /** Begins a new chunk, with the last one's end where that leaves room. */
@@ -229,23 +292,23 @@ function chunkSection(
     flush();
     body = overlap;
     pages = overlap === "" ? [] : overlapPages;
+    start = overlap === "" ? undefined : end - countCharacters(overlap);
     if (append(part, isProse)) return;
-    body = "";
-    pages = [];
+    empty();
     if (append(part, isProse)) return;
     // what stands before a text can make it dearer than it is alone
-    for (const piece of cutLong(part.text, Math.floor(room / 2), part.gap, part.pages)) {
+    for (const piece of placed(cutLong(part.text, Math.floor(room / 2), part.gap, part.pages), part)) {
       if (append(piece, isProse)) continue;
       flush();
       append(piece, isProse);
     }
   }
 
-  for (const { kind, text, pages } of blocks) {
+  for (const { kind, text, pages, at } of blocks) {
     const isProse = kind !== "code" && kind !== "table";
-    const whole = { text: trimLines(text), gap: betweenBlocks, ...defined({ pages }) };
-    if (whole.text === "" || append(whole, isProse)) continue;
-    const parts = fits(whole.text) ? [whole] : partsOf(kind, whole, room);
+    const whole = { text, gap: betweenBlocks, at, ...defined({ pages }) };
+    if (append(whole, isProse)) continue;
+    const parts = fits(text) ? [whole] : placed(partsOf(kind, whole, room), whole);
     for (const part of parts) if (!append(part, isProse)) appendToNew(part, isProse);
   }
   flush();
@@ -255,6 +318,18 @@ function chunkSection(
 /** Without empty lines around; the first line's indentation stays. */
 function trimLines(text: string): string {
   return text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd();
+}
+
+/** Parts of a text, in order, with their places in the document. */
+function placed(parts: readonly Part[], { text, at }: Part): Part[] {
+  let [end, counted] = [0, 0];
+  return parts.map((part) => {
+    const start = Math.max(end, text.indexOf(part.text, end));
+    const before = counted + countCharacters(text.slice(end, start));
+    end = start + part.text.length;
+    counted = before + countCharacters(part.text);
+    return { ...part, at: at === undefined ? undefined : at + before };
+  });
 }
 
 /** A block's sentences, or its lines, each within `room` tokens. */

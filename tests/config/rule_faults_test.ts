@@ -67,6 +67,34 @@ Deno.test("chunks overlap by half at most", async () => {
   }
 });
 
+Deno.test("rules for metadata have a group or a key of front matter, and a column that nothing else fills", async () => {
+  const form = (given: string) =>
+    `.product expected a regular expression with a group, such as docs/([^/]+)/, or front_matter.KEY; got "${given}"`;
+  const own = "is a column that -ingest fills itself; name another one";
+  for (
+    const [metadata, message] of [
+      ['{ product: "docs/([^/]+)/", tags: front_matter.tags }', undefined],
+      ['{ product: "docs/" }', form("docs/")],
+      ['{ product: "docs/(" }', form("docs/(")],
+      ["{ a: front_matter.a }", `.a ${own}`],
+      ["{ id: front_matter.a }", `.id ${own}`],
+      ["{ char_start: front_matter.a }", `.char_start ${own}`],
+    ] as const
+  ) {
+    const pipeline =
+      `{ name: h, metadata: ${metadata}, database: { database: d }, tables: [{ table: t, text_column: a, ` +
+      "vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+    const faults = await loadConfig(optionsFor(`pipelines: [${pipeline}]\n`)).then(
+      () => [],
+      (error) => error.faults,
+    );
+    assert.deepEqual(
+      faults.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`),
+      message === undefined ? [] : [`pipelines[0].metadata${message}`],
+    );
+  }
+});
+
 const twoHosts = "hosts: [{ host: a }, { host: b }]";
 const pipelineWith = (database: string) =>
   `pipelines: [{ name: h, database: { database: d, ${database} }, tables: [{ table: t, text_column: a, ` +

@@ -252,3 +252,43 @@ Deno.test("chunkDocument() loses nothing of a text that costs more below a headi
     }
   }
 });
+
+Deno.test("chunkDocument() says where a chunk is in the text of the document", () => {
+  const bare = (text: string) => text.replace(/\s/g, "");
+  const inOne = fc.array(
+    fc.record({
+      kind: fc.constantFrom("paragraph", "list", "code", "quote"),
+      text: fc.oneof(anyWords, anyText(400)),
+    }),
+    { maxLength: 5 },
+  );
+  fc.assert(
+    fc.property(inOne, anyOptions, (blocks, options) => {
+      const texts = blocks.map(({ text }) => text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd());
+      const whole = [...["H", ...texts.filter((text) => text !== "")].join("\n\n")];
+      const chunks = chunkDocument(documentOf("T", { headings: ["H"], blocks }), options);
+      for (const { text, start, end } of chunks) {
+        if (blocks.every((block) => block.text.trim() === "")) continue;
+        assert.equal(bare(whole.slice(start, end).join("")), bare(text.slice("T > H\n\n".length)));
+      }
+    }),
+    { numRuns: 300 },
+  );
+  const document = documentOf(
+    "T",
+    section(["A"], `${sentences(1, 4)} 😀`),
+    section(["B", "C"], "Few."),
+    section(["B", "D"], "\n  Little.\n"),
+    section(["E"], { kind: "table", text: `| a |\n| --- |\n\n${sentences(1, 9).replaceAll(". ", ".\n")}` }),
+  );
+  const first = 3 + sentences(1, 4).length + 2;
+  const rest = [..."C\n\nFew.\n\nD\n\n  Little."].length;
+  const places = chunkDocument(document, { maxTokens: 90, overlapTokens: 0 })
+    .map(({ heading, start, end }) => [heading, start, end]);
+  assert.deepEqual(places.slice(0, 2), [["T > A", 3, first], ["T > B", first + 5, first + 2 + rest]]);
+  const headed = places.slice(2);
+  assert.ok(headed.length > 1);
+  assert.deepEqual(headed.map(([heading]) => heading), headed.map(() => "T > E"));
+  // rows that follow each other, without the repeated header
+  for (const [at, [, start]] of headed.slice(1).entries()) assert.equal(start, Number(headed[at]?.[2]) + 1);
+});

@@ -99,7 +99,7 @@ async function usePipeline(
       return await ingestOperation({
         pipeline: own.name,
         connection,
-        table,
+        table: { ...table, ...defined({ metadata: own.metadata }) },
         embedding: providers.embedding,
         ...chunkSizes(own.chunks, providers.embedding),
         paths: flags.paths,

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { rerankKinds } from "../../llm/provider_kinds.ts";
+import { isMetadataRule } from "../../rag_server/ingest/metadata_kinds.ts";
 import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
 import {
   callers,
+  checked,
   choice,
   filePath,
   fraction,
@@ -102,6 +104,12 @@ const chunks = section({
   ),
 });
 
+const metadata = z.record(
+  z.string(),
+  checked("a regular expression with a group, such as docs/([^/]+)/, or front_matter.KEY", isMetadataRule),
+  { error: "expected a mapping of names to text" },
+);
+
 const search = section({
   hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
@@ -150,6 +158,9 @@ const pipeline = section({
     "Folders that -ingest reads into the first table if it is given none",
   ),
   chunks: chunks.optional(),
+  metadata: metadata.optional().describe(
+    "Columns of the first table that -ingest fills: by a regular expression over a file's path, whose group is the value, or front_matter.KEY",
+  ),
   embedding_llm: embeddingProvider.optional(),
   reembed: section({
     embedding_llm: embeddingProvider.describe("What it leaves out is as in the pipeline's embedding_llm"),

@@ -9,7 +9,8 @@ import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import { countCharacters, findCitations } from "../citations.ts";
+import { countCharacters } from "../../text/chunk_document.ts";
+import { findCitations } from "../citations.ts";
 import type {
   FoundDocument,
   FoundDocuments,
@@ -436,10 +437,10 @@ async function shownOf(
   return { ...mark, sources: sources.map(wireSource), citations };
 }
 
-function wireSource({ id, content, score, title, source, url, heading, position, page, columns }: Source) {
+function wireSource({ id, content, score, copies, columns, key: _, ...details }: Source) {
   const characters = { start: 0, end: countCharacters(content) };
-  const metadata = { ...columns, ...defined({ title, source, url, heading, position, page }), characters };
-  return { ...defined({ id }), content, score, metadata };
+  const metadata = { ...columns, ...details, characters };
+  return { ...defined({ id, copies }), content, score, metadata };
 }
 
 function wirePassage({ table, similarity, nearest, matching: keyword, ...source }: FoundDocument) {

@@ -20,6 +20,12 @@ const metadata = z.looseObject({
   }),
   position: z.int().optional().openapi({ description: "Of the chunk in its source, from 0" }),
   page: z.int().optional(),
+  char_start: count.optional().openapi({
+    description: "Where the chunk begins in the text that was read of its source",
+  }),
+  char_end: count.optional().openapi({ description: "Excluded" }),
+  previous: z.string().optional().openapi({ description: "The id of the chunk before it in its source" }),
+  next: z.string().optional().openapi({ description: "The id of the chunk after it in its source" }),
   characters: z.object(range).openapi({ description: "The part of the row's text that `content` is" }),
 }).openapi("SourceMetadata", { description: "What the table says of it; metadata_columns adds to this" });
 
@@ -32,6 +38,9 @@ const source = z.object({
   score: z.number().openapi({
     description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
     example: 0.83,
+  }),
+  copies: z.int().min(1).optional().openapi({
+    description: "Others that say nearly the same, and were left out for it",
   }),
   metadata,
 }).openapi("Source");

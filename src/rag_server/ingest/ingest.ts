@@ -141,7 +141,7 @@ async function run(
   const { removedSource } = given;
   const gone = removedSource === undefined ? [] : filesOfKnown(removedSource, records);
   const settings = { ...ingestDefaults, ...options, isDryRun };
-  using reader = createFileReader({ ...settings, model: embedding.name });
+  using reader = createFileReader({ ...settings, model: embedding.name, rules: table.metadata });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
   const notices = ingestNotices(plans, records, given.isAllConfigured ? options.configured : undefined);
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);

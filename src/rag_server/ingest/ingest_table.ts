@@ -5,6 +5,8 @@ import { buildVectorIndex, type BuildVectorIndexOptions } from "../search/build_
 import { type CatalogColumn, readColumns } from "../search/column_type.ts";
 import { extensionSql, findRelation, primaryKeySql } from "../search/document_table.ts";
 import { findVectorIndexes } from "../search/vector_index.ts";
+import { detailTypes } from "./metadata_kinds.ts";
+import type { MetadataRules } from "./metadata_rules.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
 export interface IngestTableOptions {
@@ -14,11 +16,12 @@ export interface IngestTableOptions {
   readonly vectorColumn: string;
   /** Where it is absent, the column of the primary key; `id` in a table that is made. */
   readonly idColumn?: string;
+  /** Optional; omit where no columns are filled by rules. */
+  readonly metadata?: MetadataRules;
 }
 
 /** The details of a chunk, besides its text and vector, for which a table may have columns. */
-export const detailNames = ["source", "title", "position", "page", "metadata"] as const;
-export type DetailName = (typeof detailNames)[number];
+export const detailNames = [...Object.keys(detailTypes), "metadata"];
 
 /** A table that chunks can be written to; names are quoted. */
 export interface IngestTable {
@@ -36,6 +39,8 @@ export interface IngestTable {
   readonly needsId: boolean;
   /** The type as SQL of each column for one of {@linkcode detailNames}. */
   readonly details: ReadonlyMap<string, string>;
+  /** The columns that rules fill. */
+  readonly metadata: readonly string[];
 }
 
 /** A relation's qualified name, and its oid where it exists. */
@@ -94,7 +99,13 @@ export async function readIngestTable(
     throw fail(`column "${id.name}" has no default; make it an identity column`);
   }
   const taken = [text, vector, id];
-  const others = [...columns.values()].filter((column) => !taken.includes(column));
+  const byRules = Object.keys(options.metadata ?? {}).map((name) => {
+    const column = columns.get(name);
+    if (column === undefined) throw fail(`it has no column "${name}" for metadata.${name}; add it`);
+    if (!taken.includes(column) && !column.isGenerated) return column;
+    throw fail(`metadata.${name} cannot fill column "${name}": that has values of its own`);
+  });
+  const others = [...columns.values()].filter((column) => ![...taken, ...byRules].includes(column));
   const details = new Map(others.filter(fitsDetail).map(({ name, type }) => [name, type.sqlType]));
   const missing = others.find(({ name, needsValue }) => needsValue && !details.has(name));
   if (missing !== undefined) throw fail(`column "${missing.name}" needs a value; give it a default`);
@@ -109,6 +120,7 @@ export async function readIngestTable(
     idType: id.type.sqlType,
     needsId,
     details,
+    metadata: byRules.map(({ quoted }) => quoted),
   };
 }
 
@@ -116,10 +128,10 @@ const isText = ({ type }: CatalogColumn) => type.category === "S";
 
 function fitsDetail(column: CatalogColumn): boolean {
   const { name, isGenerated, isNullable, typeName } = column;
-  if (isGenerated || !detailNames.some((detail) => detail === name)) return false;
+  if (isGenerated || !detailNames.includes(name)) return false;
   // most formats have no pages
   if (name === "page" && !isNullable) return false;
-  if (name === "position" || name === "page") return ["int2", "int4", "int8"].includes(typeName);
+  if (/^(?:position|page|char_.*)$/.test(name)) return ["int2", "int4", "int8"].includes(typeName);
   if (name === "metadata") return ["json", "jsonb"].includes(typeName);
   return isText(column);
 }
@@ -132,27 +144,34 @@ const awaitsIndex = "Postern: -ingest makes the vector index at its end";
  * to add them to it one by one.
  *
  * @param relation qualified and quoted
+ * @param lists names of columns for metadata that are lists of text
  * @throws {AppError} `unavailable` where pgvector is missing and this role may not add it
  */
 export async function createIngestTable(
   session: SqlSession,
   options: IngestTableOptions,
   { relation, dimensions }: { readonly relation: string; readonly dimensions: number },
+  lists: ReadonlySet<string>,
 ): Promise<void> {
   const schema = await ensureExtension(session, options.table);
   const { textColumn, vectorColumn, idColumn = "id" } = options;
   const own = [idColumn, textColumn, vectorColumn];
-  const details = { source: "text NOT NULL", title: "text NOT NULL", position: "int NOT NULL", page: "int" };
   const columns = [
     `${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
-    ...Object.entries(details).filter(([name]) => !own.includes(name))
+    ...Object.entries(detailTypes).filter(([name]) => !own.includes(name))
       .map(([name, type]) => `${name} ${type}`),
+    ...Object.keys(options.metadata ?? {})
+      .map((name) => `${quoteIdentifier(name)} ${lists.has(name) ? "text[]" : "text"}`),
     `${quoteIdentifier(textColumn)} text NOT NULL`,
     `${quoteIdentifier(vectorColumn)} ${schema}.vector(${dimensions}) NOT NULL`,
   ];
   await transaction(session, async () => {
     await session.query(`CREATE TABLE ${relation} (${columns.join(", ")})`);
     await session.query(`COMMENT ON TABLE ${relation} IS ${quoteLiteral(awaitsIndex)}`);
+    // to find a chunk's neighbours
+    if (!own.some((name) => name === "source" || name === "position")) {
+      await session.query(`CREATE INDEX ON ${relation} (source, position)`);
+    }
   });
 }
 

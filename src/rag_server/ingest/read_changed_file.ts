@@ -7,6 +7,7 @@ import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
 import { readerVersion } from "./formats/read_document.ts";
+import type { MetadataRules } from "./metadata_rules.ts";
 import type { SourceReply, SourceRequest } from "./source_worker.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
@@ -15,6 +16,8 @@ interface FileReaderOptions {
   readonly model: string;
   readonly maxTokens: number;
   readonly overlapTokens: number;
+  /** With other rules every file is read anew. Optional; omit for none. */
+  readonly rules?: MetadataRules | undefined;
   /** A larger file is skipped. */
   readonly maxFileBytes: number;
   /** A file that takes longer to read counts as failed. */
@@ -30,8 +33,8 @@ export type FileReader = ReturnType<typeof createFileReader>;
 
 /** Reads files that have changed and cuts them into chunks, on a thread of its own, one after the other. */
 export function createFileReader(options: FileReaderOptions) {
-  const { model, maxTokens, overlapTokens, maxFileBytes, readTimeoutMs } = options;
-  const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model]);
+  const { model, maxTokens, overlapTokens, rules = {}, maxFileBytes, readTimeoutMs } = options;
+  const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model, rules]);
   let thread: ReturnType<typeof startReader> | undefined;
 
   function stop(): void {
@@ -46,7 +49,7 @@ export function createFileReader(options: FileReaderOptions) {
     signal: AbortSignal,
   ): Promise<SourceReply> {
     const running = thread ??= startReader();
-    const request = { path, bytes, options: { maxTokens, overlapTokens } };
+    const request = { path, bytes, options: { maxTokens, overlapTokens }, rules };
     try {
       await untilAborted(running.started, signal);
       return await withDeadline(
@@ -102,6 +105,8 @@ export function createFileReader(options: FileReaderOptions) {
   };
 }
 
-// all that it needs comes in messages
+// all that it needs comes in messages; YAML's parser looks at two variables, and fails where it may not
+const env = ["LOG_TOKENS", "LOG_STREAM"];
+const denied = { ffi: false, import: false, net: false, read: false, run: false, sys: false, write: false };
 const startReader = () =>
-  startThread<SourceRequest, SourceReply>(import.meta.resolve("./source_worker.ts"), "none");
+  startThread<SourceRequest, SourceReply>(import.meta.resolve("./source_worker.ts"), { env, ...denied });

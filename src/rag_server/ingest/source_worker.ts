@@ -1,6 +1,7 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
 import { answerRequests } from "../../core/async/thread.ts";
 import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
+import { metadataOf, type MetadataRules } from "./metadata_rules.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
@@ -8,20 +9,29 @@ export interface SourceRequest {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly options: ChunkOptions;
+  readonly rules: MetadataRules;
 }
 
 export type SourceReply =
-  | { readonly kind: "chunks"; readonly title: string; readonly chunks: readonly Chunk[] }
+  | {
+    readonly kind: "chunks";
+    readonly title: string;
+    readonly metadata: Readonly<Record<string, unknown>>;
+    readonly chunks: readonly Chunk[];
+  }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-async function reply({ path, bytes, options }: SourceRequest): Promise<SourceReply> {
+async function reply({ path, bytes, options, rules }: SourceRequest): Promise<SourceReply> {
   try {
     const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
-    const { title } = reading.document;
+    const { title, frontMatter: matter } = reading.document;
+    const metadata = metadataOf(rules, { path, matter });
     const chunks = chunkDocument(reading.document, options);
-    return chunks.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, chunks };
+    return chunks.length === 0
+      ? { kind: "skipped", reason: noText }
+      : { kind: "chunks", title, metadata, chunks };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }

@@ -7,13 +7,13 @@ import type { FoundFile } from "./find_files.ts";
 import { type FileRecord, readChunks, type RecordedChunk, saveRecord } from "./ingest_record.ts";
 import {
   createIngestTable,
-  type DetailName,
   detailNames,
   type IngestTable,
   type IngestTableOptions,
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
+import { detailTypes } from "./metadata_kinds.ts";
 import type { Chunk } from "../../text/chunk_document.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
@@ -42,6 +42,8 @@ interface ReadFile {
   readonly source: string;
   readonly title: string;
   readonly hash: string;
+  /** By the names of columns. */
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly chunks: readonly Chunk[];
   /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
@@ -126,7 +128,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const added = files.flatMap(({ chunks }) => addedOf(chunks));
     await embed(new Map(added.flatMap(({ hash, text }) => vectors.has(hash) ? [] : [[hash, text]])));
     const first = vectors.get(added[0]?.hash ?? "");
-    if (first !== undefined) await prepareTable(first.length);
+    if (first !== undefined) await prepareTable(first.length, files);
     for (const file of files) await write(file);
     const most = Math.floor(keptVectorBytes / Math.max(1, first?.byteLength ?? 0));
     for (const hash of [...vectors.keys()].slice(0, Math.max(0, vectors.size - most))) vectors.delete(hash);
@@ -145,10 +147,15 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     }
   }
 
-  async function prepareTable(dimensions: number): Promise<void> {
+  async function prepareTable(dimensions: number, files: readonly PendingFile[]): Promise<void> {
     if (target === undefined) {
+      const lists = new Set(
+        files.flatMap(({ metadata }) =>
+          Object.keys(metadata).filter((name) => Array.isArray(metadata[name]))
+        ),
+      );
       const { relation } = await nameRelation(session, options.table.table);
-      await createIngestTable(session, options.table, { relation, dimensions });
+      await createIngestTable(session, options.table, { relation, dimensions }, lists);
       const made = await nameRelation(session, options.table.table);
       target = await readIngestTable(session, options.table, made);
       await onTableMade(target);
@@ -252,45 +259,60 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** The values of the details' columns, as SQL over a row `r` with a `position` and a `page`; `$2` is the file's path, `$3` the title. */
-const detailValues: Readonly<Record<DetailName, string>> = {
-  source: "$2::text",
-  title: "$3::text",
-  position: "r.position",
-  page: "r.page",
-  metadata:
-    "json_strip_nulls(json_build_object('source', $2::text, 'title', $3::text, 'position', r.position, 'page', r.page))",
-};
+/** What a statement is told of a chunk, besides its text and vector. */
+const rowColumns = "heading text, position int, page int, char_start int, char_end int";
 
-function detailsOf(table: IngestTable): { name: DetailName; value: string }[] {
-  return detailNames.flatMap((name) => {
-    const type = table.details.get(name);
-    return type === undefined ? [] : [{ name, value: `(${detailValues[name]})::${type}` }];
-  });
+const rowOf = ({ heading, position, page, start, end }: PendingChunk) => (
+  { heading, position, page, char_start: start, char_end: end }
+);
+
+/** The value of a detail's column, as SQL over a row `r` with `rowColumns` and the `file`. */
+function detailValue(name: string): string {
+  if (name === "source" || name === "title") return `file.${name}`;
+  if (name !== "metadata") return `r.${name}`;
+  const all = Object.keys(detailTypes).map((each) => `'${each}', ${detailValue(each)}`);
+  return `json_strip_nulls(json_build_object(${all.join(", ")}))`;
 }
 
-// a statement must name each of its parameters
-const header = "(SELECT $2::text, $3::text) AS unused";
+function detailsOf({ details, metadata }: IngestTable): { name: string; value: string }[] {
+  return [
+    ...detailNames.flatMap((name) => {
+      const type = details.get(name);
+      return type === undefined ? [] : [{ name, value: `(${detailValue(name)})::${type}` }];
+    }),
+    ...metadata.map((name) => ({ name, value: `(file.filled).${name}` })),
+  ];
+}
+
+/** `$2` is the file's path, `$3` its title, `$4` what rules fill columns with, each by its type. */
+const fileSql = ({ relation }: IngestTable) =>
+  `(SELECT $2::text AS source, $3::text AS title, jsonb_populate_record(NULL::${relation}, $4::jsonb) AS filled) file`;
+
+const fileValues = ({ file: { path }, title, metadata }: ReadFile) => [path, title, JSON.stringify(metadata)];
 
 async function updateKept(
   session: SqlSession,
   table: IngestTable,
-  { file: { path }, title, record, chunks }: PendingFile,
+  file: PendingFile,
 ): Promise<void> {
-  const rows = chunks.flatMap(({ key, position, page }) =>
-    key === undefined ? [] : [{ key, position, page }]
+  const { record, chunks } = file;
+  const rows = chunks.flatMap((chunk) =>
+    chunk.key === undefined ? [] : [{ key: chunk.key, ...rowOf(chunk) }]
   );
   const isRenamed = record?.hash === "";
   // the text has not changed, so the row's other columns stay as others wrote them, unless they name the file
   const details = detailsOf(table).filter(({ name }) => isRenamed || name !== "metadata");
   if (rows.length === 0 || details.length === 0) return;
-  const differences = details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`);
+  // not every type can be compared
+  const differences = details.map(({ name, value }) =>
+    `to_jsonb(t.${name}) IS DISTINCT FROM to_jsonb(${value})`
+  );
   await session.query(
     `UPDATE ${table.relation} t SET ${details.map(({ name, value }) => `${name} = ${value}`).join(", ")}
-      FROM json_to_recordset($1::json) AS r(key text, position int, page int), ${header}
+      FROM json_to_recordset($1::json) AS r(key text, ${rowColumns}), ${fileSql(table)}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${isRenamed ? "true" : differences.join(" OR ")})`,
-    [JSON.stringify(rows), path, title],
+    [JSON.stringify(rows), ...fileValues(file)],
   );
 }
 
@@ -298,7 +320,7 @@ async function updateKept(
 async function insertRows(
   session: SqlSession,
   table: IngestTable,
-  { file: { path }, title }: PendingFile,
+  file: PendingFile,
   rows: readonly PendingChunk[],
   vectors: ReadonlyMap<string, Float32Array>,
 ): Promise<readonly string[]> {
@@ -309,19 +331,18 @@ async function insertRows(
     ...(table.needsId ? [{ name: table.idColumn, value: `r.id::${table.idType}` }] : []),
     ...details,
   ];
-  const records = rows.map(({ text, hash, position, page }) => ({
-    text,
-    page,
-    vector: `[${vectors.get(hash)?.join(",")}]`,
-    position,
+  const records = rows.map((chunk) => ({
+    text: chunk.text,
+    vector: `[${vectors.get(chunk.hash)?.join(",")}]`,
+    ...rowOf(chunk),
     ...(table.needsId && { id: crypto.randomUUID() }),
   }));
   const inserted = await session.query(
     `INSERT INTO ${table.relation} (${columns.map(({ name }) => name).join(", ")})
       SELECT ${columns.map(({ value }) => value).join(", ")}
-      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int, page int), ${header}
+      FROM json_to_recordset($1::json) AS r(text text, vector text, id text, ${rowColumns}), ${fileSql(table)}
       ORDER BY r.position RETURNING ${table.idColumn}`,
-    [JSON.stringify(records), path, title],
+    [JSON.stringify(records), ...fileValues(file)],
   );
   if (inserted.length !== rows.length) {
     throw new AppError(

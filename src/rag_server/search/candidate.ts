@@ -20,6 +20,8 @@ export interface RetrievedDocument {
   readonly score: number;
   /** Cosine, from -1 to 1. Optional: none where the document has no vector. */
   readonly similarity?: number;
+  /** Others that say nearly the same, and were left out for it. Optional: none where there are none. */
+  readonly copies?: number;
   /** In the search by vectors. Optional: none where that did not find it. */
   readonly nearest?: Standing;
   /** In the search by words. Optional: none where that did not find it. */
@@ -27,7 +29,7 @@ export interface RetrievedDocument {
 }
 
 /** A document with what its own table's searches say of it. */
-export interface Candidate extends Omit<RetrievedDocument, "score"> {
+export interface Candidate extends Omit<RetrievedDocument, "score" | "copies"> {
   /** A hash of the whole text without the blanks around it: copies of a text have the same. */
   readonly digest: string;
   /** Its score in the search by vectors, higher is better. Optional. */

@@ -55,6 +55,8 @@ export interface DocumentTable extends VectorTable {
   readonly encoding: string;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
   readonly mayHideRows: boolean;
+  /** Whether an index finds rows by their `source` and `position`. */
+  readonly isOrdered?: boolean;
   /** Whether each row that a caller may see is compared, since an index could tell of the rows of others. */
   readonly isExact?: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
@@ -115,7 +117,7 @@ export async function readTable(
   const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const id = idColumn === undefined ? undefined : find(idColumn);
-  const [[rows, largestRows, encoding, mayHideRows] = []] = await read(sizeSql, [oid]);
+  const [[rows, largestRows, encoding, mayHideRows, isOrdered] = []] = await read(sizeSql, [oid]);
   // of a table without an id, the place of a row will do within a statement; other relations have no such place
   const hasPlaces = kind === "r" || kind === "m";
   const key: RowKey = id === undefined && hasPlaces
@@ -135,6 +137,7 @@ export async function readTable(
     largestRows: Number(largestRows),
     encoding: encoding ?? "",
     mayHideRows: mayHideRows === "t",
+    isOrdered: isOrdered === "t",
     ...defined({ metadataColumns: settings.metadataColumns?.map((name) => find(name).name) }),
   };
   const filter = await ownFilter(database, table, settings.filter, signal);
@@ -196,10 +199,16 @@ export const rowsSql = `CASE WHEN c.relpages > 0 AND c.reltuples >= 0
   THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
   ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END`;
 
-/** Reads of a relation, by its oid: rows, its database's encoding, and whether a view or a row-level policy may hide some of the rows. */
+/**
+ * Reads of a relation, by its oid: rows, its database's encoding, whether a view or a row-level policy may hide some of the
+ * rows, and whether an index finds them by `source` and `position`.
+ */
 const sizeSql = `${basesSql("$1")}
   SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint, coalesce(ceil(max(${rowsSql})), 0)::bigint, getdatabaseencoding(),
-    (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
+    (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid)),
+    EXISTS (SELECT FROM pg_index i WHERE i.indrelid = $1::oid AND i.indisvalid AND i.indpred IS NULL
+      AND pg_get_indexdef(i.indexrelid, 1, false) = 'source'
+      AND pg_get_indexdef(i.indexrelid, 2, false) = '"position"')
   FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
 
 /** The filter that is configured, once PostgreSQL has planned a statement with it, which runs nothing. */

@@ -16,6 +16,7 @@ import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import { readOperators } from "../keyword/question_operators.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { depthOf, fuseTables, maxDepth, withStandings } from "./fusion.ts";
+import { foldNearCopies } from "./near_copies.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
 import {
@@ -281,7 +282,8 @@ export function createRetriever(
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
         const searches = withStandings(found.map((table) => table.search));
-        return fuseTables(searches, vectorWeight).slice(0, request.limit);
+        const words = `${request.question} ${request.asked ?? ""}`;
+        return foldNearCopies(fuseTables(searches, vectorWeight), words).slice(0, request.limit);
       } catch (error) {
         others.abort(error);
         throw error;

@@ -38,6 +38,12 @@ export interface DocumentDetails {
   readonly page?: number;
   /** The headings above it, the outermost first, with ` > ` between. */
   readonly heading?: string;
+  /** Where it begins and ends in the text of its source, in Unicode characters; the end is excluded. */
+  readonly char_start?: number;
+  readonly char_end?: number;
+  /** The ids of the chunks before and after it in its source, where an index finds them. */
+  readonly previous?: string;
+  readonly next?: string;
   /** The columns that the configuration names for it, by their names, as JSON. */
   readonly columns?: Readonly<Record<string, unknown>>;
 }
@@ -91,6 +97,7 @@ export function createStoredDocuments(
     }
     const key = identifierSql(table.key.name);
     const columns = joinSql([
+      ...[-1, 1].map((step) => neighbourSql(table, names, step)),
       ...names.map((name) => sql`${identifierSql(columnOf(name, table))}::text`),
       ...metadataColumns.map((name) => sql`to_json(${identifierSql(name)})::text`),
     ], ", ");
@@ -99,11 +106,12 @@ export function createStoredDocuments(
         AND ${key} = ANY(${arrayText(ids)}::${verbatim(table.key.type)}[])`;
     try {
       const rows = await rowsOf(statement, caller);
-      return new Map(rows.map(([id, ...values]) => {
+      return new Map(rows.map(([id, previous, next, ...values]) => {
         const own = metadataColumns.map((name, at) => [name, values[names.length + at]] as const)
           .flatMap(([name, json]) => json ? [[name, parseExactJson(json)] as const] : []);
         const columns = own.length === 0 ? undefined : Object.fromEntries(own);
-        return [id ?? "", { ...detailsFrom(names, values), ...defined({ columns }) }];
+        const near = defined({ previous: previous ?? undefined, next: next ?? undefined });
+        return [id ?? "", { ...detailsFrom(names, values), ...near, ...defined({ columns }) }];
       }));
     } catch (error) {
       caller.signal.throwIfAborted();
@@ -216,7 +224,16 @@ function trimmed(text: string): string {
   return text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
 }
 
-type DetailName = Exclude<keyof DocumentDetails, "columns">;
+/** The id of a row's neighbour in its source; NULL where there is none, or files of two sources have the same path. */
+function neighbourSql(table: DocumentTable, names: readonly DetailName[], step: number): SqlText {
+  const { key, relation, filter, isOrdered } = table;
+  if (!isOrdered || !names.includes("source") || !names.includes("position")) return verbatim("NULL");
+  return sql`(SELECT min(near.${identifierSql(key.name)}::text) FROM ${verbatim(relation)} AS near
+    WHERE near.source = source.source AND near.position = source.position + ${verbatim(String(step))}
+      AND ${filter ?? verbatim("true")} HAVING count(*) = 1)`;
+}
+
+type DetailName = Exclude<keyof DocumentDetails, "columns" | "previous" | "next">;
 
 const textKinds: readonly ColumnType["kind"][] = ["text"];
 const numberKinds: readonly ColumnType["kind"][] = ["smallint", "integer", "bigint"];
@@ -227,6 +244,8 @@ const detailKinds: readonly (readonly [DetailName, readonly ColumnType["kind"][]
   ["heading", textKinds],
   ["position", numberKinds],
   ["page", numberKinds],
+  ["char_start", numberKinds],
+  ["char_end", numberKinds],
 ];
 
 /** The columns for details that a table has. */
@@ -246,12 +265,13 @@ function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails
     const value = values[names.indexOf(name)] ?? "";
     return value.trim() === "" ? undefined : value;
   };
-  const [title, source, url, heading, position, page] = detailKinds.map(([name]) => valueOf(name));
+  const [title, source, url, heading, ...numbers] = detailKinds.map(([name]) => valueOf(name));
+  const [position, page, char_start, char_end] = numbers.map((value) =>
+    value === undefined ? undefined : Number(value)
+  );
   const own = [url, source].find((address) => address !== undefined && isWebAddress(address));
   return {
-    ...defined({ title, source, url: own, heading }),
-    ...(position !== undefined && { position: Number(position) }),
-    ...(page !== undefined && { page: Number(page) }),
+    ...defined({ title, source, url: own, heading, position, page, char_start, char_end }),
   };
 }
 

@@ -53,12 +53,22 @@ Deno.test("sources come where they are asked for and permitted", async () => {
 });
 
 Deno.test("a source has what its table says of it, named columns too", async () => {
-  const details = { title: "Logs", url: "https://example.com/logs", heading: "Logs > Rotation", page: 3 };
+  const details = {
+    title: "Logs",
+    url: "https://example.com/logs",
+    heading: "Logs > Rotation",
+    page: 3,
+    char_start: 0,
+    char_end: 9,
+    previous: "1",
+    next: "3",
+  };
   const [source] = sources;
   assert.ok(source);
-  const known = { ...source, ...details, columns: { author: "Ada", title: "hidden" } };
+  const known = { ...source, ...details, copies: 2, columns: { author: "Ada", title: "hidden" } };
   const { ask } = createHandbook(script(chunk("Yes."), { ...done, sources: [known] }));
   const { text } = await ask({ query: "q", include_sources: true });
+  assert.equal(JSON.parse(text).sources[0].copies, 2);
   assert.deepEqual(JSON.parse(text).sources[0].metadata, {
     author: "Ada",
     ...details,

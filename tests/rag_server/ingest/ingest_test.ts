@@ -38,11 +38,24 @@ testWithPgvector(
       ["4", "notes.txt", "notes", "0", "notes", "256"],
       ["5", "scan.pdf", "scan", "0", "scan", "256"],
     ]);
+    assert.deepEqual(
+      await fixture.column("SELECT heading FROM docs WHERE source = 'leave.md' ORDER BY position"),
+      [
+        "Leave",
+        "Leave > Parental leave",
+      ],
+    );
+    assert.equal(
+      await fixture.value(
+        "SELECT bool_and(char_end - char_start = length(substr(content, length(heading) + 3))) FROM docs",
+      ),
+      "t",
+    );
     assert.equal(await fixture.value("SELECT reltuples FROM pg_class WHERE oid = 'docs'::regclass"), "5");
     assert.match(
       String(
         await fixture.value(
-          "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary",
+          "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary ORDER BY indexrelid",
         ),
       ),
       /USING hnsw \(embedding (?:public\.)?vector_cosine_ops\)$/,

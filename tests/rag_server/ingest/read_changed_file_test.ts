@@ -35,13 +35,13 @@ Deno.test("createFileReader() gives a file's title and chunks, or why there are 
   assert.deepEqual(await read(reader, folder, "a.md", "# A\n\ntext"), {
     kind: "chunks",
     title: "A",
-    chunks: [{ text: "A\n\ntext" }],
+    chunks: [{ text: "A\n\ntext", heading: "A", start: 3, end: 7 }],
   });
   assert.deepEqual(await read(reader, folder, "a.txt", ""), { kind: "skipped", reason: "it holds no text" });
   assert.deepEqual(await read(reader, folder, "b.pdf", examplePdf([[{ text: "In a PDF.", y: 700 }]])), {
     kind: "chunks",
     title: "b",
-    chunks: [{ text: "b\n\nIn a PDF.", page: 1 }],
+    chunks: [{ text: "b\n\nIn a PDF.", heading: "b", start: 0, end: 9, page: 1 }],
   });
   assert.equal((await read(reader, folder, "c.pdf", "%PDF-1.4 broken")).kind, "failed");
 });
@@ -56,7 +56,7 @@ Deno.test("createFileReader() gives up a file that takes too long, and reads the
   assert.deepEqual(await read(reader, folder, "a.txt", "text"), {
     kind: "chunks",
     title: "a",
-    chunks: [{ text: "a\n\ntext" }],
+    chunks: [{ text: "a\n\ntext", heading: "a", start: 0, end: 4 }],
   });
 });
 

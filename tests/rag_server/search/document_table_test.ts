@@ -46,6 +46,7 @@ testWithPgvector("readTable() reads columns, vector, index and id from the catal
     extension: { schema: "public", isIterative: true },
     key: { name: "id", type: "bigint", isId: true },
     mayHideRows: false,
+    isOrdered: false,
   });
   assert.deepEqual(requestColumns, columns);
   assert.deepEqual(Object.fromEntries(columns), {

@@ -54,6 +54,34 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
     );
   });
 
+  await t.step("with their place and their neighbours, where an index finds those", async () => {
+    await fixture.admin.query(`
+      CREATE TABLE chunks (id int PRIMARY KEY, source text, position int, char_start int, char_end int, body text,
+        embedding vector(2));
+      INSERT INTO chunks SELECT n, CASE WHEN n < 10 THEN 'a.md' ELSE 'b.md' END, n % 10, n * 10, n * 10 + 9, 'x', '[1,0]'
+        FROM unnest(ARRAY[1, 2, 3, 4, 5, 11, 12]) n;
+      INSERT INTO chunks VALUES (22, 'b.md', 2, 0, 1, 'x', '[1,0]')`);
+    const settings = { table: "chunks", filter: "id <> 5" };
+    const near = async () => {
+      const documents = createStoredDocuments({
+        database: fixture.database,
+        tables: [await fixture.readTable(settings)],
+        logger: silentLogger,
+      });
+      const details = await documents.detailsOf(
+        ["1", "3", "4", "11"].map((id) => ({ table: "chunks", id })),
+        caller,
+      );
+      assert.deepEqual(details.map(({ char_start, char_end }) => [char_start, char_end])[1], [30, 39]);
+      return details.map(({ previous, next }) => [previous, next]);
+    };
+    const none = [undefined, undefined];
+    assert.deepEqual(await near(), [none, none, none, none]);
+    await fixture.admin.query("CREATE INDEX ON chunks (source, position)");
+    // a row that the pipeline's filter hides is no neighbour, and of two with the same place neither is
+    assert.deepEqual(await near(), [[undefined, "2"], ["2", "4"], ["3", undefined], none]);
+  });
+
   await t.step("with page, headings and the columns that are named", async () => {
     const table = await fixture.readTable({ table: "pages", metadataColumns: ["tags", "day", "big"] });
     const documents = createStoredDocuments({

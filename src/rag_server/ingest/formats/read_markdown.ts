@@ -1,11 +1,12 @@
+import { defined } from "../../../core/defined.ts";
 import { Marked, type MarkedToken, type Token, type Tokens } from "marked";
 import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
 import { addHtml, htmlText } from "./read_html.ts";
 
-/** Markdown (CommonMark and GitHub's tables) as a document; of its front matter only the title is kept. */
+/** Markdown (CommonMark and GitHub's tables) as a document; of its front matter the title is kept, and the whole where it is YAML. */
 export function readMarkdown(text: string, fallbackTitle: string): SourceDocument {
-  const { title, body } = splitFrontMatter(text);
+  const { title, frontMatter, body } = splitFrontMatter(text);
   const builder = createDocumentBuilder();
   const showTags = createTagReader(body);
   for (const part of partsOf(body)) {
@@ -15,7 +16,7 @@ export function readMarkdown(text: string, fallbackTitle: string): SourceDocumen
     });
     addBlocks(tokens, builder);
   }
-  return builder.build(title, fallbackTitle);
+  return { ...builder.build(title, fallbackTitle), ...defined({ frontMatter }) };
 }
 
 const parser = new Marked({
@@ -66,14 +67,15 @@ function createTagReader(document: string): (html: string) => string {
     );
 }
 
-function splitFrontMatter(text: string): { title: string | undefined; body: string } {
+function splitFrontMatter(text: string) {
   const found = /^(---|\+\+\+)[^\S\n]*\r?\n([\s\S]*?)\r?\n(?:\1|\.\.\.)[^\S\n]*(?:\r?\n|$)/.exec(text);
   // a rule at a document's beginning is no front matter
-  if (found === null || !/^[\w"'-]+\s*[:=]/m.test(found[2] ?? "")) return { title: undefined, body: text };
+  if (found === null || !/^[\w"'-]+\s*[:=]/m.test(found[2] ?? "")) return { body: text };
   const line = /^title\s*[:=][^\S\n]*(.*)$/m.exec(found[2] ?? "")?.[1]?.trim() ?? "";
   const quoted = /^"(.*)"$|^'(.*)'$/.exec(line);
   const title = quoted?.[1]?.replaceAll('\\"', '"') ?? quoted?.[2]?.replaceAll("''", "'") ?? line;
-  return { title: title || undefined, body: text.slice(found[0].length) };
+  const frontMatter = found[1] === "---" ? found[2] : undefined;
+  return { title: title || undefined, frontMatter, body: text.slice(found[0].length) };
 }
 
 const blockKinds = new Map<string, DocumentBlock["kind"]>([

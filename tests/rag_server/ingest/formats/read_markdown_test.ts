@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readMarkdown } from "../../../../src/rag_server/ingest/formats/read_markdown.ts";
 
-Deno.test("readMarkdown() keeps the title of the front matter and drops the rest", () => {
+Deno.test("readMarkdown() takes the title from the front matter, which is no text", () => {
   const text = '---\ntags: [a, b]\ntitle: "Leave \\"2024\\""\ndraft: true\n---\n# Other\n\nText.\n';
   assert.deepEqual(readMarkdown(text, "leave"), {
     title: 'Leave "2024"',
+    frontMatter: 'tags: [a, b]\ntitle: "Leave \\"2024\\""\ndraft: true',
     sections: [{ headings: ["Other"], blocks: [{ kind: "paragraph", text: "Text." }] }],
   });
 });
