@@ -249,7 +249,7 @@ for (const [dimensions, key] of [[2001, "halfvec"], [4001, undefined]] as const)
       const embed = () => Promise.resolve({ vectors, usage: noUsage });
       assert.equal((await fixture.ingest({ embedding: { ...localEmbedding(), embed } })).added, 1);
       const definitions = await fixture.column(
-        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary",
+        "SELECT indexdef FROM pg_indexes WHERE tablename = 'docs' AND indexdef LIKE '%USING hnsw%'",
       );
       const expected = `USING hnsw (((embedding)::halfvec(${dimensions})) halfvec_cosine_ops)`;
       assert.deepEqual(

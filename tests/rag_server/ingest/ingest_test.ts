@@ -55,7 +55,7 @@ testWithPgvector(
     assert.match(
       String(
         await fixture.value(
-          "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary ORDER BY indexrelid",
+          "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary ORDER BY indexrelid DESC",
         ),
       ),
       /USING hnsw \(embedding (?:public\.)?vector_cosine_ops\)$/,
