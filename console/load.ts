@@ -39,6 +39,20 @@ export function useLoaded<T>(
   return { ...state, again };
 }
 
+/** How often what is watched is read again. */
+export const watchedEveryMs = 5_000;
+
+/** Reads now and, while it is live and the page is to be seen, every few seconds. */
+export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
+  const loaded = useLoaded(read);
+  useEffect(() => {
+    if (!isLive || loaded.isLoading) return;
+    const timer = setInterval(() => document.hidden || loaded.again(), watchedEveryMs);
+    return () => clearInterval(timer);
+  }, [isLive, loaded.isLoading]);
+  return loaded;
+}
+
 /** One run at a time of what a person starts: it tells whether it runs, and can be stopped. */
 export function useRun() {
   const [isRunning, setRunning] = useState(false);

@@ -16,6 +16,17 @@ export interface Session {
   readonly caller?: Caller;
 }
 
+/** Of a part of a pipeline, as `v1/health` tells it. */
+export interface Reachability {
+  readonly reachable: boolean;
+  readonly error?: string;
+}
+
+/** Where MCP clients call: as the server says, else beside this page. */
+export function mcpAddress({ addresses }: Pick<Session, "addresses">, page = location.href): string {
+  return addresses.mcp ?? new URL("../mcp/v1", page).href;
+}
+
 /** A request that was not answered as hoped; `message` is a sentence for people. */
 export class Refused extends Error {
   constructor(readonly status: number, message: string, readonly retryAfterSeconds?: number) {

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog.ts";
 import { useLoaded } from "../load.ts";
 import { Empty, Ready, Shown } from "../parts.tsx";
-import { sqlTable } from "./sql_names.ts";
+import { sqlTable } from "../sql_names.ts";
 
 /** Something to begin with, from what the database has. */
 export function AskExamples({ catalog, onChoose }: {

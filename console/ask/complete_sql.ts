@@ -1,6 +1,6 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Catalog } from "../catalog.ts";
-import { mentionedTables, nameOf, sqlName, sqlTable } from "./sql_names.ts";
+import { mentionedTables, nameOf, sqlName, sqlTable } from "../sql_names.ts";
 
 /** Of so many tables columns are offered: each costs a request. */
 const mostTables = 12;

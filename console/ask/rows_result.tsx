@@ -1,13 +1,12 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { chooseChart, drawChart } from "../../src/tool_server/view/page/draw_chart.ts";
-import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 import { Code, Copy, Empty, Failure, Shown, Tabs } from "../parts.tsx";
-import { RowsGrid } from "./rows_grid.tsx";
+import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
 import { rowsText } from "./rows_text.ts";
-import { withArguments } from "./sql_names.ts";
+import { withArguments } from "../sql_names.ts";
 
 /** What `query_database` answers. */
-export interface QueryReply {
+export interface QueryReply extends GridRows {
   readonly database: string;
   /** What the model asks: all below are absent then. */
   readonly question?: string;
@@ -16,8 +15,6 @@ export interface QueryReply {
     readonly question: string;
     readonly arguments: Readonly<Record<string, string>>;
   };
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
   readonly truncated: boolean;
   readonly next_offset?: number;
 }

@@ -2,8 +2,7 @@ import type { PageProps } from "../app.tsx";
 import { useLoaded } from "../load.ts";
 import { Code, Page, Ready } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
-import { askJson } from "../server.ts";
-import { mcpAddress } from "../use/request_texts.ts";
+import { askJson, mcpAddress } from "../server.ts";
 import { type Block, type Guide, type Run, withAddresses } from "./guide.ts";
 
 /** For each client the lines to paste, with this server's address. */

@@ -1,12 +1,7 @@
 import { useState } from "preact/hooks";
 import { useLoaded } from "../load.ts";
 import { Badge, Empty, Ready, Table, Text } from "../parts.tsx";
-import { askJson } from "../server.ts";
-
-export interface Reachability {
-  readonly reachable: boolean;
-  readonly error?: string;
-}
+import { askJson, type Reachability } from "../server.ts";
 
 const parts = { database: "Database", embedding: "Embedding", completion: "Answers", rerank: "Reranking" };
 type Part = keyof typeof parts;

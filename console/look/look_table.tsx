@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../../src/tool_server/view/page/shown_text.ts";
-import { RowsGrid } from "../ask/rows_grid.tsx";
-import type { QueryReply } from "../ask/rows_result.tsx";
 import type { Catalog, Column, Model, Named, SchemaInfo, Table } from "../catalog.ts";
 import { useLoaded } from "../load.ts";
 import { Empty, Ready, Shown, Table as Cells, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
+import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
 import { callTool, rpc } from "../server.ts";
 import { LookReferences } from "./look_references.tsx";
 import { referencesFrom, selectFirst } from "./look_tables.ts";
@@ -144,7 +143,7 @@ function FirstRows(props: RowsProps) {
 
 function Rows({ database, table }: RowsProps) {
   const query = selectFirst(table, 20);
-  const loaded = useLoaded((signal) => callTool<QueryReply>("query_database", { database, query }, signal));
+  const loaded = useLoaded((signal) => callTool<GridRows>("query_database", { database, query }, signal));
   return (
     <Ready of="rows" loaded={loaded}>
       {({ columns, rows }) => (

@@ -1,4 +1,5 @@
 import type { Table } from "../catalog.ts";
+import { quotedName } from "../sql_names.ts";
 
 /** The other table of some references, and for each of them which columns refer to which. */
 export interface Reference {
@@ -18,9 +19,8 @@ export function findTables(tables: readonly Table[], search: string): readonly T
 
 /** Names the columns: `*` fails where the caller may read only some of them. */
 export function selectFirst(table: Table, most: number): string {
-  const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
-  const list = table.columns?.map(({ name }) => quote(name)).join(", ") ?? "*";
-  const from = `${quote(table.schema)}.${quote(table.name)}`;
+  const list = table.columns?.map(({ name }) => quotedName(name)).join(", ") ?? "*";
+  const from = `${quotedName(table.schema)}.${quotedName(table.name)}`;
   return `SELECT ${list}\nFROM ${from}\nLIMIT ${most}`;
 }
 

@@ -1,13 +1,8 @@
-import type { Caller, Session } from "../server.ts";
+import type { Caller } from "../server.ts";
 
 export interface Request {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-}
-
-/** Where MCP clients call: as the server says, else beside this page. */
-export function mcpAddress({ addresses }: Pick<Session, "addresses">, page = location.href): string {
-  return addresses.mcp ?? new URL("../mcp/v1", page).href;
 }
 
 /** For a POSIX shell. */

@@ -3,8 +3,8 @@ import type { PageProps } from "../app.tsx";
 import { useLoaded, useRun } from "../load.ts";
 import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
-import { listAll, type RpcReply, rpcReply } from "../server.ts";
-import { asClientCall, asCurl, mcpAddress, type Request } from "./request_texts.ts";
+import { listAll, mcpAddress, type RpcReply, rpcReply } from "../server.ts";
+import { asClientCall, asCurl, type Request } from "./request_texts.ts";
 import { SchemaForm } from "./schema_form.tsx";
 import type { Schema } from "./schema_values.ts";
 

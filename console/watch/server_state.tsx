@@ -1,7 +1,6 @@
-import type { Reachability } from "../look/look_pipelines.tsx";
+import { useWatched } from "../load.ts";
 import { Badge, Ready, Shown, Table } from "../parts.tsx";
-import { askJson } from "../server.ts";
-import { useWatched } from "./watch_page.tsx";
+import { askJson, type Reachability } from "../server.ts";
 
 /** What `GET server` answers administrators. */
 interface State {

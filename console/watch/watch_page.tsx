@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { RecentCall } from "../../src/calls/recent_calls.ts";
 import type { PageProps } from "../app.tsx";
-import { type Loaded, useLoaded } from "../load.ts";
+import { useWatched, watchedEveryMs } from "../load.ts";
 import { Badge, Empty, Page, Ready, Shown, Table, Tabs } from "../parts.tsx";
 import { goTo } from "../routes.ts";
 import { askJson } from "../server.ts";
@@ -18,9 +18,6 @@ interface Limit {
   readonly resets_at?: string;
 }
 
-/** How often the page looks again. */
-const everyMs = 5_000;
-
 /** One's own calls and limits; for administrators those of all callers, and how the server is. */
 export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab] }: PageProps) {
   const [isLive, setLive] = useState(true);
@@ -31,7 +28,7 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
         checked={isLive}
         onChange={({ currentTarget }) => setLive(currentTarget.checked)}
       />
-      Look again every {everyMs / 1_000} s
+      Look again every {watchedEveryMs / 1_000} s
     </label>
   );
   const mine = () => (
@@ -54,17 +51,6 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
       />
     </Page>
   );
-}
-
-/** Reads now and, while it is live and the page is to be seen, every few seconds. */
-export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
-  const loaded = useLoaded(read);
-  useEffect(() => {
-    if (!isLive || loaded.isLoading) return;
-    const timer = setInterval(() => document.hidden || loaded.again(), everyMs);
-    return () => clearInterval(timer);
-  }, [isLive, loaded.isLoading]);
-  return loaded;
 }
 
 function Limits({ isLive }: { readonly isLive: boolean }) {

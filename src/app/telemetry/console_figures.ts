@@ -11,7 +11,6 @@ export function consoleFigures(
   const families = [
     metrics.connections.family,
     metrics.waiting.family,
-    metrics.connectionsMax.family,
     metrics.providerCalls.family,
     metrics.providerTokens.family,
   ];
@@ -29,11 +28,11 @@ export function consoleFigures(
     async figures() {
       const others = await askFigures?.() ?? [];
       const all = [readOwn(), ...others.flatMap((readings) => readings ? [readings] : [])];
-      const [connections = [], waiting = [], most = [], calls = [], tokens = []] = families.map((_, at) =>
+      const [connections = [], waiting = [], calls = [], tokens = []] = families.map((_, at) =>
         merged(all.flatMap((readings) => readings[at] ?? []), (one, other) => one + other)
       );
       return {
-        pools: poolsOf(connections, waiting, most),
+        pools: poolsOf(connections, waiting),
         providers: providersOf(calls, tokens),
         processes: 1 + others.length,
       };
@@ -41,29 +40,25 @@ export function consoleFigures(
   };
 }
 
-/** The connections of each server to each database, by their state. `most`: those to all databases together. */
-function poolsOf(connections: Samples, waiting: Samples, most: Samples) {
+/** The connections of each server to each database, by their state. */
+function poolsOf(connections: Samples, waiting: Samples) {
   return waiting.map(({ labels: [server = "", database = ""], value }) => {
     const own = connections.filter(({ labels }) => labels[0] === server && labels[1] === database);
     const byState = Object.fromEntries(own.map(({ labels, value }) => [labels[2], value]));
-    return { server, database, ...byState, waiting: value, most: valueOf(most, server) };
+    return { database, ...byState, waiting: value };
   });
 }
-
-const valueOf = (samples: Samples, server: string) =>
-  samples.find(({ labels }) => labels[0] === server)?.value;
 
 /** What providers were asked since the server started. The pipeline is empty for requests in words. */
 function providersOf(calls: Samples, tokens: Samples) {
   const byProvider = Map.groupBy([...calls, ...tokens], ({ labels }) => JSON.stringify(labels.slice(0, 3)));
   return [...byProvider].map(([key, samples]) => {
-    const [server, pipeline, provider] = JSON.parse(key);
+    const [, pipeline, provider] = JSON.parse(key);
     /** Of tokens there is a kind and no end. */
     const sum = (isMeant: (kind: string, end: string) => boolean) =>
       samples.filter(({ labels: [, , , kind = "", end = ""] }) => isMeant(kind, end))
         .reduce((total, { value }) => total + value, 0);
     return {
-      server,
       pipeline,
       provider,
       calls: sum((_, end) => end !== ""),

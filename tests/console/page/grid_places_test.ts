@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { columnEdges, move, within } from "../../../console/ask/grid_places.ts";
+import { columnEdges, move, within } from "../../../console/rows/grid_places.ts";
 
 const bounds = { rows: 100, columns: 5, page: 10 };
 const at = { row: 50, column: 2 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { withAddresses } from "../../../console/connect/guide.ts";
-import { asClientCall, asCurl, mcpAddress } from "../../../console/use/request_texts.ts";
+import { mcpAddress } from "../../../console/server.ts";
+import { asClientCall, asCurl } from "../../../console/use/request_texts.ts";
 import { readValue } from "../../../console/use/schema_values.ts";
 
 const address = "https://tools.example.com/mcp/v1";

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { mentionedTables, sqlName, sqlTable, withArguments } from "../../../console/ask/sql_names.ts";
+import { mentionedTables, sqlName, sqlTable, withArguments } from "../../../console/sql_names.ts";
 
 Deno.test("sqlName() quotes what PostgreSQL would read otherwise", () => {
   deepEqual(

@@ -9,9 +9,13 @@ const reserved = new Set(
     "unique user using variadic verbose when where window with").split(" "),
 );
 
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 /** A name as SQL has it: with quotes where it needs them. */
 export function sqlName(name: string): string {
-  return /^[a-z_][a-z0-9_$]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+  return /^[a-z_][a-z0-9_$]*$/.test(name) && !reserved.has(name) ? name : quotedName(name);
 }
 
 /** A statement that can be edited and run: `$1` and on are written out. */

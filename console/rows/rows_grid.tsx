@@ -15,13 +15,16 @@ const longestCell = 200;
 
 type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
 
+export interface GridRows {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+}
+
 /**
  * Rows of any number in a grid that lays out what is seen alone (WAI-ARIA Authoring Practices, Grid). The keyboard moves over
  * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
  */
-export function RowsGrid(
-  { columns, rows }: { readonly columns: readonly Column[]; readonly rows: readonly Row[] },
-) {
+export function RowsGrid({ columns, rows }: GridRows) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
