@@ -132,6 +132,7 @@ export async function run(options: RunOptions): Promise<number | void> {
       files,
       audit,
       onLogin: incidents.loggedIn,
+      onOtherNetwork: incidents.fromOtherNetwork,
       metrics,
       logger,
     })

@@ -2,6 +2,7 @@ import { defined } from "../core/defined.ts";
 import type { FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
+import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
 
@@ -75,6 +76,9 @@ export function parseFlags(args: readonly string[]) {
       /** File with a token for `-doctor`; `-` for standard input. */
       checkedTokenFile: option("check-token"),
     }),
+    tokenLimits: defined(
+      Object.fromEntries(limitNames.map((name) => [name, option(`token-${name}`)])),
+    ),
     isDryRun: isOn("dry-run"),
     /** Whether `-evaluate` judges answers too. */
     judgesAnswers: isOn("answers"),

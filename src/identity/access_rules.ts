@@ -48,15 +48,53 @@ function isVisible(
     case "local":
       return true;
     case "token":
-      if (principal.database === undefined) return list.length === 0;
-      // a bound token reads from its database alone, and what else has a list is not for it
-      if (kind === "database") return principal.database === name;
-      return kind !== "pipeline" && list.length === 0;
+      return isForToken(principal, kind, name, list.length === 0);
     case "session":
       return isListed(list, accountOf(principal), []);
     case "issuer":
       return isListed(list, accountOf(principal), principal.groups);
   }
+}
+
+/** A token that names databases or pipelines reads from these alone; what has a list is not for it, but for its databases. */
+function isForToken(
+  { database, limits = {} }: Extract<Principal, { kind: "token" }>,
+  kind: AccessObject["kind"],
+  name: string,
+  isOpen: boolean,
+): boolean {
+  const { tools, pipelines } = limits;
+  const databases = database === undefined ? limits.databases : [database];
+  switch (kind) {
+    case "database":
+      return databases?.includes(name) ?? (isOpen && pipelines === undefined);
+    case "pipeline": {
+      const isAsked = tools === undefined || documentTools.some((tool) => tools.includes(tool));
+      return isOpen && (pipelines?.includes(name) ?? (databases === undefined && isAsked));
+    }
+    case "tool":
+      return isOpen && (tools?.includes(name) ?? true);
+    case "resource":
+      return isOpen && (tools === undefined || toolsOfResource(name).some((tool) => tools.includes(tool)));
+    case "prompt":
+      return isOpen && tools === undefined;
+    default:
+      return isOpen;
+  }
+}
+
+/** The tools that read pipelines: whoever may call one may ask the RAG server, and the other way round. */
+const documentTools: readonly string[] = ["ask_pipeline", "search", "fetch"];
+
+/** Those that tell what a resource does. */
+function toolsOfResource(name: string): readonly string[] {
+  const same: Readonly<Record<string, string>> = {
+    databases: "list_databases",
+    system_info: "list_databases",
+    schema: "get_schema_info",
+    table: "get_schema_info",
+  };
+  return ["read_resource", ...Object.hasOwn(same, name) ? [same[name] ?? ""] : []];
 }
 
 /** Whether a list of users and groups, as of `available_to_users`, names a caller. An empty one names nobody. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../src/core/principal.ts";
+import type { Principal, TokenLimits } from "../../src/core/principal.ts";
 import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../src/identity/access_rules.ts";
 
 // the grid of the document: one open database, one for two users, one for three
@@ -45,6 +45,7 @@ const token = (database?: string): Principal => ({
   id: "token-1",
   ...(database === undefined ? {} : { database }),
 });
+const limited = (limits: TokenLimits): Principal => ({ kind: "token", id: "token-2", limits });
 const stranger = (more: { groups?: readonly string[]; scopes?: readonly string[]; account?: string } = {}) =>
   ({
     kind: "issuer",
@@ -104,6 +105,42 @@ const callers: [title: string, principal: Principal, visible: string][] = [
   ],
   ["a token bound to a database that is gone", token("gone"), `server tool:plain tool:scoped ${others}`],
   ["a token bound to no name", token(""), `server tool:plain tool:scoped ${others}`],
+  [
+    "a token for one tool",
+    limited({ tools: ["plain"] }),
+    "server database:open tool:plain question:open",
+  ],
+  [
+    "a token for a tool that has a list, or that there is not",
+    limited({ tools: ["listed", "gone"] }),
+    "server database:open question:open",
+  ],
+  [
+    "a token for the tool that reads resources",
+    limited({ tools: ["read_resource"] }),
+    "server database:open resource:plain resource:scoped question:open",
+  ],
+  [
+    "a token for the tool that asks pipelines",
+    limited({ tools: ["ask_pipeline"] }),
+    "server database:open pipeline:open question:open",
+  ],
+  [
+    "a token for two databases",
+    limited({ databases: ["two", "ops"] }),
+    `server database:two database:ops tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token for pipelines, of which one has a list",
+    limited({ pipelines: ["open", "two"] }),
+    `server pipeline:open tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token for a tool, a database and a pipeline",
+    limited({ tools: ["plain"], databases: ["two"], pipelines: ["open"] }),
+    "server database:two pipeline:open tool:plain question:open",
+  ],
+  ["a token for networks alone", limited({ networks: ["192.0.2.0/24"] }), open],
   ["an issuer's subject with the name of a user", stranger(), open],
   ["an issuer's subject in a group", stranger({ groups: ["staff", "ops"] }), ofOps],
   ["an issuer's subject in a group of the entry's text", stranger({ groups: ["group:ops"] }), open],
