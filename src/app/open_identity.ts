@@ -49,7 +49,7 @@ export interface Identity {
 export interface OauthOptions extends
   Pick<
     OpenAuthorizationServerOptions,
-    "issuer" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
+    "issuer" | "toolNames" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
   > {
   /** Whose users log in. */
   readonly auth: AuthConfig;

@@ -1,4 +1,5 @@
 import { accountOf, type Principal } from "../core/principal.ts";
+import { documentTools, missingOwnScope, toolsOfResource } from "./own_scopes.ts";
 
 /** Something that a server offers, or the server as a whole, with what its configuration says of who may use it. */
 export interface AccessObject {
@@ -6,7 +7,7 @@ export interface AccessObject {
   readonly name: string;
   /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
   readonly available_to_users?: readonly string[];
-  /** Scopes that a caller needs all of, if its access token is bound to scopes. Optional: without it, none. */
+  /** Scopes that an issuer's access token needs all of, if it is bound to scopes. Optional: without it, none. */
   readonly scopes?: readonly string[];
 }
 
@@ -23,8 +24,7 @@ const hidden: Access = { kind: "hidden" };
 /** The rules of both servers: whether a principal may see and use an object. */
 export function accessTo(principal: Principal, object: AccessObject): Access {
   if (!isVisible(principal, object)) return hidden;
-  const { scopes = [] } = object;
-  const missing = missingScopes(principal, scopes);
+  const { scopes, missing } = scopesFor(principal, object);
   if (missing.length === 0) return granted;
   const which = `the scope${missing.length === 1 ? "" : "s"} ${missing.join(" ")}`;
   return { kind: "insufficient_scope", scopes, missing: `the access token does not have ${which}` };
@@ -83,20 +83,6 @@ function isForToken(
   }
 }
 
-/** The tools that read pipelines: whoever may call one may ask the RAG server, and the other way round. */
-const documentTools: readonly string[] = ["ask_pipeline", "search", "fetch"];
-
-/** Those that tell what a resource does. */
-function toolsOfResource(name: string): readonly string[] {
-  const same: Readonly<Record<string, string>> = {
-    databases: "list_databases",
-    system_info: "list_databases",
-    schema: "get_schema_info",
-    table: "get_schema_info",
-  };
-  return ["read_resource", ...Object.hasOwn(same, name) ? [same[name] ?? ""] : []];
-}
-
 /** Whether a list of users and groups, as of `available_to_users`, names a caller. An empty one names nobody. */
 export function isNamedIn(list: readonly string[], principal: Principal): boolean {
   const groups = principal.kind === "issuer" ? principal.groups : [];
@@ -117,8 +103,16 @@ function isListed(
     );
 }
 
-function missingScopes(principal: Principal, needed: readonly string[]): readonly string[] {
-  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) return [];
-  const { scopes } = principal;
-  return needed.filter((scope) => !scopes.includes(scope));
+/** What a caller's token needs for an object, and what of that it lacks. */
+function scopesFor(principal: Principal, { kind, name, scopes = [] }: AccessObject) {
+  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) {
+    return { scopes, missing: [] };
+  }
+  const { scopes: held } = principal;
+  if (principal.kind === "issuer") return { scopes, missing: scopes.filter((each) => !held.includes(each)) };
+  // a configuration's scopes are those of its issuer; of Postern's own, what was granted is to be asked for again
+  const missing = missingOwnScope(held, kind, name);
+  return missing === undefined
+    ? { scopes: held, missing: [] }
+    : { scopes: [...held, missing], missing: [missing] };
 }
