@@ -217,6 +217,12 @@ const groups = [
           "-rag or both as that start would",
         "FILE",
       ),
+      operation(
+        "check-statement",
+        "Say without a database whether a statement may run: exit 0 if it may, 1 if not, 3 if its database decides; " +
+          "@FILE: the one in a file, -: from standard input",
+        "SQL",
+      ),
       operation("openapi", "Print the OpenAPI description of the RAG server"),
     ],
   },
@@ -269,6 +275,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "doctor",
     "check-role",
     "check-config",
+    "check-statement",
     "verify-audit",
   ],
   "source": ["ingest"],

@@ -57,6 +57,8 @@ export function parseFlags(args: readonly string[]) {
       username: option("username"),
       password: option("password"),
       userNote: option("user-note"),
+      /** SQL, `@` and a file, or `-`. */
+      statement: valueOf("check-statement"),
       auditFile: valueOf("verify-audit"),
       pullUrl: valueOf("pull"),
       sha256: option("sha256"),

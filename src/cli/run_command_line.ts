@@ -6,7 +6,8 @@ import { parseFlags, UsageError } from "./parse_flags.ts";
 
 /**
  * Does what a command line asks for and resolves with the exit code: 0, 1 for an operation that failed, 2 for a command
- * line that cannot be understood, 3 for an audit trail whose end nobody can tell.
+ * line that cannot be understood, 3 for an audit trail whose end nobody can tell, and for a
+ * statement that a database decides about.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -67,6 +68,10 @@ async function perform(
     case "openapi": {
       const { ragOpenApi } = await import("../rag_server/api/rag_openapi.ts");
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
+    }
+    case "check-statement": {
+      const { checkStatement } = await import("./operations/check_statement_operation.ts");
+      return await checkStatement(flags.statement ?? "", flags, print);
     }
     case "verify-audit": {
       const { verifyAuditFiles } = await import("./operations/audit_operation.ts");

@@ -18,6 +18,7 @@ Deno.test("the flags are these", () => {
     "chain",
     "check-config",
     "check-role",
+    "check-statement",
     "check-token",
     "claims",
     "config",
@@ -313,7 +314,7 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-doctor", "-claims", "[7]"], `-claims expects a JSON object such as '{"tenant":"acme"}'`],
     [
       ["-json"],
-      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -list-clients or -revoke-client or -ingest or -evaluate or -doctor or -check-role or -check-config or -verify-audit",
+      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -list-clients or -revoke-client or -ingest or -evaluate or -doctor or -check-role or -check-config or -check-statement or -verify-audit",
     ],
     [
       ["-add-token", "-token-expiry", "soon"],
