@@ -25,7 +25,7 @@ type Oauth = Config["http"]["auth"]["oauth"];
 
 type SharedOptions = Pick<
   AuthorizationServerOptions,
-  "issuer" | "allowedOrigins" | "hasConsole" | "login" | "limiter" | "logger"
+  "issuer" | "toolNames" | "allowedOrigins" | "hasConsole" | "login" | "limiter" | "logger"
 >;
 
 export interface OpenAuthorizationServerOptions extends SharedOptions {
@@ -66,6 +66,7 @@ export async function openAuthorizationServer(options: OpenAuthorizationServerOp
     await createAuthorizationServer({
       issuer,
       resources: options.resources,
+      ...defined({ toolNames: options.toolNames }),
       lifetimesMs: {
         accessToken: oauth.access_token_lifetime,
         refreshToken: oauth.refresh_token_lifetime,

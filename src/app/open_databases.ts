@@ -1,6 +1,13 @@
+import { AppError } from "../core/app_error.ts";
 import type { CallerOptions } from "../postgres/read/caller_settings.ts";
 import { defined } from "../core/defined.ts";
-import type { Config, DatabaseConfig, PipelineConfig, RowSecurity } from "../config/mod.ts";
+import {
+  type Config,
+  type DatabaseConfig,
+  type PipelineConfig,
+  processEnvironment,
+  type RowSecurity,
+} from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -123,7 +130,7 @@ export function databaseOptions(
     hosts: database.hosts,
     database: database.database,
     user: database.user,
-    ...defined({ password, passwordFile, passFile }),
+    ...defined({ password, passwordIssuer: passwordIssuer(database), passwordFile, passFile }),
     sslMode: database.sslmode,
     ...defined({ sslRootCertFile: sslrootcert, sslCertFile: sslcert, sslKeyFile: sslkey }),
     targetSessionAttrs: database.target_session_attrs,
@@ -138,6 +145,25 @@ export function databaseOptions(
     allowedFunctions: database.allowed_functions,
     ...rowSecurityOf(database),
   };
+}
+
+/** @throws {AppError} `invalid` where a token could go over a network as it is */
+function passwordIssuer(database: Parameters<typeof databaseOptions>[0]): DatabaseOptions["passwordIssuer"] {
+  const { password_command: command, password_lifetime, password_from: by, aws_region: region } = database;
+  if (command === undefined && by === undefined) return undefined;
+  // a program gets none of Postern's own secrets
+  const env: Record<string, string> = {};
+  for (const [name, value = ""] of Object.entries(processEnvironment().env)) {
+    if (!/^(?:POSTERN_|PG|OTEL_)|_API_KEY$/.test(name)) env[name] = value;
+  }
+  if (command !== undefined) {
+    return { by: "password_command", command, lifetimeMs: password_lifetime ?? 300_000, env };
+  }
+  if (by !== undefined && region !== undefined && /^(?:require|verify-)/.test(database.sslmode)) {
+    return { by, region, env };
+  }
+  const expected = "expected require, verify-ca or verify-full with password_from";
+  throw new AppError("invalid", `Cannot use database "${database.name}": sslmode: ${expected}`);
 }
 
 /**

@@ -49,7 +49,7 @@ export interface Identity {
 export interface OauthOptions extends
   Pick<
     OpenAuthorizationServerOptions,
-    "issuer" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
+    "issuer" | "toolNames" | "oauth" | "resources" | "allowedOrigins" | "hasConsole"
   > {
   /** Whose users log in. */
   readonly auth: AuthConfig;
@@ -68,6 +68,8 @@ interface IdentityOptions {
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
+  /** Told of each request with a token that may not come from where it came. */
+  readonly onOtherNetwork: (tokenId: string, address: string) => void;
   readonly metrics: ServerMetrics;
   readonly logger: Logger;
 }
@@ -153,6 +155,7 @@ export function createIdentities(options: IdentityOptions) {
         ...(methods.api_tokens ? { tokens } : {}),
         ...(methods.password_login ? { sessions } : {}),
         ...grants,
+        onOtherNetwork: options.onOtherNetwork,
         now: options.state.now,
       });
       all.push(createAuthenticator({ tokens, now: Date.now }));

@@ -1,5 +1,5 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
-import type { Config } from "../config/mod.ts";
+import { type Config, offers } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger, createLogOutput, type Logger, mostGatheredBesideOthers } from "../core/logger.ts";
@@ -17,6 +17,8 @@ import { createIncidentLog } from "./telemetry/incident_log.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
+import { scopesOfServer } from "../identity/own_scopes.ts";
+import { builtinTools } from "../tool_server/builtin_kinds.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./processes/process_signals.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
@@ -132,6 +134,7 @@ export async function run(options: RunOptions): Promise<number | void> {
       files,
       audit,
       onLogin: incidents.loggedIn,
+      onOtherNetwork: incidents.fromOtherNetwork,
       metrics,
       logger,
     })
@@ -229,7 +232,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
         authentication: authenticationBy(identity, running, "rag_server"),
         oauth: identity.oauth === undefined || resource === undefined
           ? undefined
-          : { ...identity.oauth.server, resource },
+          : { ...identity.oauth.server, scopes: scopesOfServer.rag_server, resource },
         onEnded: identity.onEnded,
       },
     }),
@@ -255,6 +258,7 @@ function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
   const servers: readonly ServedBy[] = rag ? ["tool_server", "rag_server"] : ["tool_server"];
   return {
     issuer,
+    toolNames: builtinTools.filter((name) => offers(config.builtins, "tools", name)),
     auth: http.auth,
     oauth: http.auth.oauth,
     resources: servers.flatMap((server) => {

@@ -85,6 +85,7 @@ export function authenticationBy(
   const { auth } = server === "tool_server" ? config.http : config.server;
   return {
     authenticator,
+    server,
     requiredScopes: auth.identity_provider?.required_scopes ?? [],
     // one switch each for both servers: sessions of one may be good for the other
     ...(login !== undefined && offers(builtins, "tools", "authenticate_user") ? { login } : {}),

@@ -4,6 +4,7 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger } from "../core/logger.ts";
 import type { State } from "../state/state.ts";
+import { builtinTools } from "../tool_server/builtin_kinds.ts";
 import type { Output } from "./output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
 import { addToken, listTokens, removeToken } from "./operations/token_operations.ts";
@@ -72,7 +73,13 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
         {
           ...tokens,
           ...defined({ note: flags.tokenNote, database: flags.tokenDatabase, expiry: flags.tokenExpiry }),
+          limits: flags.tokenLimits,
           databaseNames: config.databases.map(({ name }) => name),
+          known: {
+            pipelines: config.pipelines.map(({ name }) => name),
+            // a definitions file has further tools
+            tools: config.custom_definitions_path === undefined ? builtinTools : [],
+          },
         },
         output,
       );

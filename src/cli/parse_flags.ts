@@ -2,6 +2,7 @@ import { defined } from "../core/defined.ts";
 import type { FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
+import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
 import { knownModel } from "../llm/onnx/known_models.ts";
@@ -57,6 +58,8 @@ export function parseFlags(args: readonly string[]) {
       username: option("username"),
       password: option("password"),
       userNote: option("user-note"),
+      /** SQL, `@` and a file, or `-`. */
+      statement: valueOf("check-statement"),
       auditFile: valueOf("verify-audit"),
       pullUrl: valueOf("pull"),
       sha256: option("sha256"),
@@ -76,6 +79,9 @@ export function parseFlags(args: readonly string[]) {
       /** File with a token for `-doctor`; `-` for standard input. */
       checkedTokenFile: option("check-token"),
     }),
+    tokenLimits: defined(
+      Object.fromEntries(limitNames.map((name) => [name, option(`token-${name}`)])),
+    ),
     isDryRun: isOn("dry-run"),
     /** Whether `-evaluate` judges answers too. */
     judgesAnswers: isOn("answers"),

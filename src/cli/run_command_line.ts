@@ -6,7 +6,8 @@ import { parseFlags, UsageError } from "./parse_flags.ts";
 
 /**
  * Does what a command line asks for and resolves with the exit code: 0, 1 for an operation that failed, 2 for a command
- * line that cannot be understood, 3 for an audit trail whose end nobody can tell.
+ * line that cannot be understood, 3 for an audit trail whose end nobody can tell, and for a
+ * statement that a database decides about.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -39,6 +40,12 @@ const opensModels: ReadonlySet<Operation> = new Set(
   ],
 );
 
+/** Those that read no configuration, or open nothing that it names. */
+const startNothing: ReadonlySet<Operation> = new Set([
+  ...["help", "version", "config-schema", "openapi", "check-statement", "verify-audit"] as const,
+  ...["pull", "probe", "check-config", "init"] as const,
+]);
+
 /**
  * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
  * Resolves with the exit code where an operation has one of its own.
@@ -50,8 +57,9 @@ async function perform(
 ): Promise<number | void> {
   const flags = parseFlags(args);
   const { print } = output;
-  // a server may need it to start others like it, see `giveUpPermissions`
-  if (flags.operation !== "run") await Deno.permissions.revoke({ name: "run" });
+  // those that read no configuration start nothing; of the others see `giveUpPermissions`
+  const giveUpRun = () => Deno.permissions.revoke({ name: "run" });
+  if (startNothing.has(flags.operation)) await giveUpRun();
   if (!opensModels.has(flags.operation)) await Deno.permissions.revoke({ name: "ffi" });
   switch (flags.operation) {
     case "help": {
@@ -67,6 +75,10 @@ async function perform(
     case "openapi": {
       const { ragOpenApi } = await import("../rag_server/api/rag_openapi.ts");
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
+    }
+    case "check-statement": {
+      const { checkStatement } = await import("./operations/check_statement_operation.ts");
+      return await checkStatement(flags.statement ?? "", flags, print);
     }
     case "verify-audit": {
       const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
@@ -96,6 +108,8 @@ async function perform(
   }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
+  const { startsPrograms } = await import("../app/processes/give_up_permissions.ts");
+  if (flags.operation !== "run" && !startsPrograms(config)) await giveUpRun();
   if (flags.operation === "run") {
     const { demo, rag } = flags;
     const reload = path === undefined ? {} : { reload: { path, load } };

@@ -72,8 +72,9 @@ function stateConfig({ state, databases }: ParsedConfig): Config["state"] {
   const { database: name, grace, host, port, ...own } = state;
   if (name === undefined) return { grace };
   const named = host === undefined ? databases.find((database) => database.name === name) : undefined;
-  const { password: _password, password_file: _file, ...base } = named ??
+  const { password: _password, password_file: _file, ...others } = named ??
     databaseSchema.parse({ name, database: name, ...defined({ host }), port });
+  const { password_command: _command, password_from: _from, ...base } = others;
   return {
     grace,
     database: {

@@ -27,14 +27,16 @@ interface Override {
   readonly origin: Origin;
 }
 
+const passwordSettings = ["password_file", "password_command", "password_from"];
+
 /** Of the settings of a section, one takes the place of the others. */
 const rivals: Readonly<Record<string, readonly string[]>> = {
   address: ["listen_address", "port"],
   host: ["hosts", "embedded"],
   hosts: ["host", "port", "embedded"],
   embedded: ["host", "port", "hosts"],
-  password: ["password_file"],
-  password_file: ["password"],
+  password: passwordSettings,
+  password_file: ["password", "password_command", "password_from"],
 };
 
 /**
@@ -115,7 +117,7 @@ function fillDatabases(
       const text = from.env[variable];
       const setting = settings.find(({ name }) => name === `databases[0].${key}`);
       if (!text || setting === undefined || database[key] !== undefined) continue;
-      if (key === "password" && database["password_file"] !== undefined) continue;
+      if (key === "password" && passwordSettings.some((each) => database[each] !== undefined)) continue;
       if ((key === "host" || key === "port") && database["hosts"] !== undefined) continue;
       database[key] = written(setting, text, from);
       origins.set(formatPath(["databases", index, key]), { variable });

@@ -106,6 +106,8 @@ function checkNames(entries: unknown, part: string, report: Report): void {
   }
 }
 
+const passwordSettings = ["password", "password_file", "password_command", "password_from"];
+
 /** Settings of a connection that cannot be given together. */
 const exclusive: readonly (readonly [string, string])[] = [
   ["hosts", "host"],
@@ -113,13 +115,17 @@ const exclusive: readonly (readonly [string, string])[] = [
   ["embedded", "host"],
   ["embedded", "port"],
   ["embedded", "hosts"],
-  ["password", "password_file"],
+  ...passwordSettings.flatMap((one, at) =>
+    passwordSettings.slice(at + 1).map((other) => [one, other] as const)
+  ),
 ];
 
 /** What the first of each needs. */
 const together: readonly (readonly [string, string])[] = [
   ["sslcert", "sslkey"],
   ["sslkey", "sslcert"],
+  ["password_from", "aws_region"],
+  ["password_lifetime", "password_command"],
 ];
 
 function checkIdentityProvider(tree: ValueMap, server: string, report: Report): void {

@@ -32,7 +32,7 @@ export function isLoopback(host: string): boolean {
 const mappedBits = 96;
 
 /** The addresses that share their first `bits` with `base`. */
-interface AddressBlock {
+export interface AddressBlock {
   readonly base: ipaddr.IPv4 | ipaddr.IPv6;
   readonly bits: number;
 }

@@ -14,7 +14,12 @@ export type Principal =
     /** Whom the server reads for over connections of its own: bounds count the read to that caller, and it has the rights. */
     readonly onBehalfOf?: Principal;
   }
-  | { readonly kind: "token"; readonly id: string; readonly database?: string }
+  | {
+    readonly kind: "token";
+    readonly id: string;
+    readonly database?: string;
+    readonly limits?: TokenLimits;
+  }
   | {
     readonly kind: "session";
     readonly id: string;
@@ -43,6 +48,15 @@ export type Principal =
     /** When the caller's token ends, in milliseconds since 1970, and with it what it began. Optional: without it, never. */
     readonly endsAt?: number;
   };
+
+/** The only ones that an API token may use. Optional: of what is absent, all that other tokens may. */
+export interface TokenLimits {
+  readonly tools?: readonly string[];
+  readonly databases?: readonly string[];
+  readonly pipelines?: readonly string[];
+  /** Addresses and CIDR blocks that it may come from. */
+  readonly networks?: readonly string[];
+}
 
 /** The principal of what a server reads for a caller over connections of its own. */
 export function readerFor(caller: Principal | undefined): Principal {

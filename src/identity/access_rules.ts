@@ -1,4 +1,5 @@
 import { accountOf, type Principal } from "../core/principal.ts";
+import { documentTools, missingOwnScope, toolsOfResource } from "./own_scopes.ts";
 
 /** Something that a server offers, or the server as a whole, with what its configuration says of who may use it. */
 export interface AccessObject {
@@ -6,7 +7,7 @@ export interface AccessObject {
   readonly name: string;
   /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
   readonly available_to_users?: readonly string[];
-  /** Scopes that a caller needs all of, if its access token is bound to scopes. Optional: without it, none. */
+  /** Scopes that an issuer's access token needs all of, if it is bound to scopes. Optional: without it, none. */
   readonly scopes?: readonly string[];
 }
 
@@ -23,8 +24,7 @@ const hidden: Access = { kind: "hidden" };
 /** The rules of both servers: whether a principal may see and use an object. */
 export function accessTo(principal: Principal, object: AccessObject): Access {
   if (!isVisible(principal, object)) return hidden;
-  const { scopes = [] } = object;
-  const missing = missingScopes(principal, scopes);
+  const { scopes, missing } = scopesFor(principal, object);
   if (missing.length === 0) return granted;
   const which = `the scope${missing.length === 1 ? "" : "s"} ${missing.join(" ")}`;
   return { kind: "insufficient_scope", scopes, missing: `the access token does not have ${which}` };
@@ -48,14 +48,38 @@ function isVisible(
     case "local":
       return true;
     case "token":
-      if (principal.database === undefined) return list.length === 0;
-      // a bound token reads from its database alone, and what else has a list is not for it
-      if (kind === "database") return principal.database === name;
-      return kind !== "pipeline" && list.length === 0;
+      return isForToken(principal, kind, name, list.length === 0);
     case "session":
       return isListed(list, accountOf(principal), []);
     case "issuer":
       return isListed(list, accountOf(principal), principal.groups);
+  }
+}
+
+/** A token that names databases or pipelines reads from these alone; what has a list is not for it, but for its databases. */
+function isForToken(
+  { database, limits = {} }: Extract<Principal, { kind: "token" }>,
+  kind: AccessObject["kind"],
+  name: string,
+  isOpen: boolean,
+): boolean {
+  const { tools, pipelines } = limits;
+  const databases = database === undefined ? limits.databases : [database];
+  switch (kind) {
+    case "database":
+      return databases?.includes(name) ?? (isOpen && pipelines === undefined);
+    case "pipeline": {
+      const isAsked = tools === undefined || documentTools.some((tool) => tools.includes(tool));
+      return isOpen && (pipelines?.includes(name) ?? (databases === undefined && isAsked));
+    }
+    case "tool":
+      return isOpen && (tools?.includes(name) ?? true);
+    case "resource":
+      return isOpen && (tools === undefined || toolsOfResource(name).some((tool) => tools.includes(tool)));
+    case "prompt":
+      return isOpen && tools === undefined;
+    default:
+      return isOpen;
   }
 }
 
@@ -79,8 +103,16 @@ function isListed(
     );
 }
 
-function missingScopes(principal: Principal, needed: readonly string[]): readonly string[] {
-  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) return [];
-  const { scopes } = principal;
-  return needed.filter((scope) => !scopes.includes(scope));
+/** What a caller's token needs for an object, and what of that it lacks. */
+function scopesFor(principal: Principal, { kind, name, scopes = [] }: AccessObject) {
+  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) {
+    return { scopes, missing: [] };
+  }
+  const { scopes: held } = principal;
+  if (principal.kind === "issuer") return { scopes, missing: scopes.filter((each) => !held.includes(each)) };
+  // a configuration's scopes are those of its issuer; of Postern's own, what was granted is to be asked for again
+  const missing = missingOwnScope(held, kind, name);
+  return missing === undefined
+    ? { scopes: held, missing: [] }
+    : { scopes: [...held, missing], missing: [missing] };
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import type { ServedBy } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import { type Access, accessTo } from "./access_rules.ts";
 import type { Authenticator } from "./authenticator.ts";
@@ -11,7 +12,9 @@ export interface Authentication {
   readonly login?: Login;
   /** Ends a session, by its id. Optional: none where nobody can log out. */
   readonly endSession?: (id: string) => Promise<void>;
-  /** Scopes that every request needs whose caller's token is bound to scopes. */
+  /** Optional: tells what tokens of the built-in authorization server need. */
+  readonly server?: ServedBy;
+  /** Scopes that every request needs whose caller's token of an issuer is bound to scopes. */
   readonly requiredScopes?: readonly string[];
   /** Told of a request that was refused for its token. */
   readonly onRefusal?: (address: string) => void;
@@ -41,7 +44,7 @@ const unauthorized: Admission = { kind: "unauthorized" };
  * @param addressOf the client's address
  */
 export async function admit(
-  { authenticator, requiredScopes = [] }: Authentication,
+  { authenticator, server = "tool_server", requiredScopes = [] }: Authentication,
   authorizationHeader: string | null,
   addressOf: () => string,
 ): Promise<Admission> {
@@ -55,7 +58,7 @@ export async function admit(
     return { kind: "unavailable", message, retryAfterSeconds };
   }
   if (principal === undefined) return unauthorized;
-  const access = accessTo(principal, { kind: "server", name: "", scopes: requiredScopes });
+  const access = accessTo(principal, { kind: "server", name: server, scopes: requiredScopes });
   return access.kind === "insufficient_scope" ? access : { kind: "admitted", principal };
 }
 

@@ -1,11 +1,15 @@
+import { type AddressBlock, canonicalIpAddress, isInBlocks } from "../core/address.ts";
+import { defined } from "../core/defined.ts";
 import { createLatestByText } from "../core/latest_by_text.ts";
 import type { Principal } from "../core/principal.ts";
 import { isJwt } from "./issuer/unverified_token.ts";
 import { isSessionToken, type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
+import type { TokenRecord } from "./tokens/token_file.ts";
+import type { ReadLimits } from "./tokens/limited_tokens.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
 interface TokenSource {
-  readonly find: Find<{ readonly id: string; readonly database: string | null } | undefined>;
+  readonly find: Find<Pick<TokenRecord, "id" | "database" | keyof ReadLimits> | undefined>;
 }
 
 /** Where the sessions of the moment are found. */
@@ -40,20 +44,35 @@ export interface Authenticator {
 
 /** Knows API tokens, sessions, and access tokens of the built-in authorization server; each only where it is given. */
 export function createAuthenticator(
-  options: { tokens?: TokenSource; sessions?: SessionSource; grants?: GrantSource; now: () => number },
+  options: {
+    tokens?: TokenSource;
+    sessions?: SessionSource;
+    grants?: GrantSource;
+    /** Told of each request with a token that may not come from the client's address. */
+    onOtherNetwork?: (tokenId: string, address: string) => void;
+    now: () => number;
+  },
 ) {
-  const { tokens, sessions, grants, now } = options;
+  const { tokens, sessions, grants, onOtherNetwork, now } = options;
   const known = createLatestByText<PresentedToken>({ maxBytes: maxKnownBytes });
 
   /** @param text the token where it was not known before: what has just begun elsewhere may have to be learnt */
-  function principalOf(presented: PresentedToken, text: string | undefined): FoundCaller {
+  function principalOf(
+    presented: PresentedToken,
+    text: string | undefined,
+    addressOf: (() => string) | undefined,
+  ): FoundCaller {
     const time = now();
     // an API token and a session are always both looked up, so that the time does not tell the two apart
     const token = tokens?.find(presented, time);
     const login = sessions?.find(presented, time);
     if (token !== undefined) {
-      const { id, database } = token;
-      return { kind: "token", id, ...(database === null ? {} : { database }) };
+      const { id, database, limits, networkBlocks } = token;
+      if (networkBlocks !== undefined && addressOf !== undefined && !isFrom(addressOf(), networkBlocks)) {
+        onOtherNetwork?.(id, addressOf());
+        return undefined;
+      }
+      return { kind: "token", id, ...(database === null ? {} : { database }), ...defined({ limits }) };
     }
     if (login !== undefined) return principalOfSession(login);
     if (text !== undefined && sessions?.learn !== undefined && isSessionToken(text)) {
@@ -66,7 +85,8 @@ export function createAuthenticator(
   }
 
   return {
-    authenticate(authorizationHeader: string | null): FoundCaller {
+    /** @param addressOf the client's address. Optional: without it a token counts from everywhere */
+    authenticate(authorizationHeader: string | null, addressOf?: () => string): FoundCaller {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);
       const text = before === undefined ? bearerToken(authorizationHeader) ?? "" : undefined;
@@ -77,10 +97,15 @@ export function createAuthenticator(
         else if (before === undefined) known.set(authorizationHeader, presented, digestBytes);
         return principal;
       };
-      const principal = principalOf(presented, text);
+      const principal = principalOf(presented, text, addressOf);
       return principal instanceof Promise ? principal.then(remember) : remember(principal);
     },
   };
+}
+
+function isFrom(address: string, blocks: readonly AddressBlock[]): boolean {
+  const canonical = canonicalIpAddress(address);
+  return canonical !== undefined && isInBlocks(canonical, blocks);
 }
 
 function principalOfSession(session: Session | undefined): Principal | undefined {
@@ -112,7 +137,7 @@ export function withIssuer(
 ): Authenticator {
   return {
     authenticate(authorizationHeader, addressOf) {
-      const principal = own.authenticate(authorizationHeader);
+      const principal = own.authenticate(authorizationHeader, addressOf);
       // a promise too: what is looked up elsewhere has the form of a token of ours
       if (principal !== undefined || authorizationHeader === null) return principal;
       const token = bearerToken(authorizationHeader);

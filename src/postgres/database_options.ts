@@ -7,6 +7,14 @@ export interface DatabaseHost {
   readonly port: number;
 }
 
+/** Who gives out passwords that last for a while, with the variables of the environment that it may see. */
+export type PasswordIssuer =
+  & { readonly env: Readonly<Record<string, string>> }
+  & (
+    | { readonly by: "password_command"; readonly command: readonly string[]; readonly lifetimeMs: number }
+    | { readonly by: "aws_rds_iam"; readonly region: string }
+  );
+
 /** One database as its adapter needs it: nothing is read from elsewhere but the files that it names. */
 export interface DatabaseOptions {
   /** The name by which callers know the database. */
@@ -19,6 +27,8 @@ export interface DatabaseOptions {
   readonly password?: string;
   /** A file that holds the password and nothing else, read anew for each connection. */
   readonly passwordFile?: string;
+  /** Counts before `passwordFile`. */
+  readonly passwordIssuer?: PasswordIssuer;
   /** A file in the format of `.pgpass`; no file where it is absent. */
   readonly passFile?: string;
   readonly sslMode: SslMode;

@@ -180,3 +180,34 @@ Deno.test("without vector_weight, each of two models has that of its kind", asyn
   assert.deepEqual(await weightsBy(ollama, local), [0.5, 0.1]);
   assert.deepEqual(await weightsBy(local, ollama, "{ vector_weight: 0.3 }"), [0.3, 0.3]);
 });
+
+const secrets: [settings: string, path: string, message: string][] = [
+  ["password: p, password_command: [a]", "password_command", "cannot be given together with password"],
+  [
+    "password_file: p, password_command: [a]",
+    "password_command",
+    "cannot be given together with password_file",
+  ],
+  [
+    "password_command: [a], password_from: aws_rds_iam, aws_region: r",
+    "password_from",
+    "cannot be given together with password_command",
+  ],
+  ["password_from: aws_rds_iam", "aws_region", "is required where password_from is given"],
+  ["password_lifetime: 5m", "password_command", "is required where password_lifetime is given"],
+];
+for (const [settings, path, message] of secrets) {
+  Deno.test(`a database cannot have ${settings}`, async () => {
+    const error = await loadConfig(optionsFor(`databases: [{ name: a, ${settings} }]`)).catch((error) =>
+      error
+    );
+    const [fault] = error.faults;
+    assert.deepEqual([fault.path, fault.message], [`databases[0].${path}`, message]);
+  });
+}
+
+Deno.test("a password of the environment does not take the place of one that is issued; a flag's does", async () => {
+  const file = "databases: [{ name: a, password_command: [db-token] }]";
+  assert.deepEqual(await given(file, { POSTERN_DB_PASSWORD: "ours" }), [undefined, undefined]);
+  assert.deepEqual(await given(file, {}, ["-db-password", "mine"]), ["mine", undefined]);
+});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../src/core/principal.ts";
+import type { Principal, TokenLimits } from "../../src/core/principal.ts";
 import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../src/identity/access_rules.ts";
 
 // the grid of the document: one open database, one for two users, one for three
@@ -45,6 +45,7 @@ const token = (database?: string): Principal => ({
   id: "token-1",
   ...(database === undefined ? {} : { database }),
 });
+const limited = (limits: TokenLimits): Principal => ({ kind: "token", id: "token-2", limits });
 const stranger = (more: { groups?: readonly string[]; scopes?: readonly string[]; account?: string } = {}) =>
   ({
     kind: "issuer",
@@ -62,6 +63,9 @@ const ofAlice = "server database:open database:two database:three pipeline:open 
   "question:open question:two prompt:open prompt:two";
 const ofOps = "server database:open database:ops database:mixed pipeline:open pipeline:ops " +
   "tool:plain tool:scoped tool:both resource:plain resource:scoped question:open question:ops prompt:open prompt:ops";
+/** With a plus at each tool and resource but one. */
+const lacking = (text: string, one: string) =>
+  text.replaceAll(/(?:tool|resource):\w+/g, (each) => each === one ? each : `${each}+`);
 
 /** What each kind of caller may know of. A plus marks what needs scopes that the caller's token lacks. */
 const callers: [title: string, principal: Principal, visible: string][] = [
@@ -75,17 +79,20 @@ const callers: [title: string, principal: Principal, visible: string][] = [
   ["a user with the name of a property", user("length"), open],
   ["a user called as a group's entry", user("group:ops"), open],
   ["a user called as a group", user("ops"), open],
+  ["a user with a token to read databases", user("alice", ["db:read"]), ofAlice],
+  ["a user with a token to ask for documents", user("alice", ["docs:ask"]), lacking(ofAlice, "")],
+  ["a user with a token for no scope", user("alice", []), lacking(ofAlice, "")],
   [
-    "a user with a token for one scope",
+    "a user with an issuer's scope in a token of Postern's own",
     user("alice", ["read"]),
-    ofAlice,
+    lacking(ofAlice, ""),
   ],
+  ["a user with a token for a tool", user("alice", ["tool:plain"]), lacking(ofAlice, "tool:plain")],
   [
-    "a user with a token for another scope",
-    user("alice", ["other"]),
-    ofAlice.replaceAll("scoped", "scoped+"),
+    "a user with a token for the tool that reads resources",
+    user("alice", ["tool:read_resource"]),
+    ofAlice.replaceAll(/tool:\w+/g, "$&+"),
   ],
-  ["a user with a token for no scope", user("alice", []), ofAlice.replaceAll("scoped", "scoped+")],
   ["a token that is not bound", token(), open],
   [
     "a token bound to the open database",
@@ -104,6 +111,42 @@ const callers: [title: string, principal: Principal, visible: string][] = [
   ],
   ["a token bound to a database that is gone", token("gone"), `server tool:plain tool:scoped ${others}`],
   ["a token bound to no name", token(""), `server tool:plain tool:scoped ${others}`],
+  [
+    "a token for one tool",
+    limited({ tools: ["plain"] }),
+    "server database:open tool:plain question:open",
+  ],
+  [
+    "a token for a tool that has a list, or that there is not",
+    limited({ tools: ["listed", "gone"] }),
+    "server database:open question:open",
+  ],
+  [
+    "a token for the tool that reads resources",
+    limited({ tools: ["read_resource"] }),
+    "server database:open resource:plain resource:scoped question:open",
+  ],
+  [
+    "a token for the tool that asks pipelines",
+    limited({ tools: ["ask_pipeline"] }),
+    "server database:open pipeline:open question:open",
+  ],
+  [
+    "a token for two databases",
+    limited({ databases: ["two", "ops"] }),
+    `server database:two database:ops tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token for pipelines, of which one has a list",
+    limited({ pipelines: ["open", "two"] }),
+    `server pipeline:open tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token for a tool, a database and a pipeline",
+    limited({ tools: ["plain"], databases: ["two"], pipelines: ["open"] }),
+    "server database:two pipeline:open tool:plain question:open",
+  ],
+  ["a token for networks alone", limited({ networks: ["192.0.2.0/24"] }), open],
   ["an issuer's subject with the name of a user", stranger(), open],
   ["an issuer's subject in a group", stranger({ groups: ["staff", "ops"] }), ofOps],
   ["an issuer's subject in a group of the entry's text", stranger({ groups: ["group:ops"] }), open],
@@ -130,7 +173,7 @@ for (const [title, principal, visible] of callers) {
 
 Deno.test("accessTo() names all scopes that an object needs, and those that the token lacks", () => {
   const object = { kind: "tool", name: "both", scopes: ["read", "write"] } as const;
-  const access = accessTo(user("alice", ["read"]), object);
+  const access = accessTo(stranger({ scopes: ["read"] }), object);
   const missing = "the access token does not have the scope write";
   assert.deepEqual(access, { kind: "insufficient_scope", scopes: ["read", "write"], missing });
 });
@@ -140,3 +183,32 @@ Deno.test("grantedTo() keeps the order and the items of the configuration", () =
   assert.deepEqual(grantedTo(user("bob"), reversed).map((database) => database.port), [3, 2, 1]);
   assert.equal(grantedTo(user("bob"), reversed)[0], reversed[0]);
 });
+
+const needs: [scopes: string[], kind: AccessObject["kind"], name: string, missing: string | undefined][] = [
+  [["db:read"], "tool", "ask_pipeline", "docs:ask"],
+  [["db:read"], "tool", "search", "docs:ask"],
+  [["db:read"], "tool", "fetch", "docs:ask"],
+  [["db:read"], "resource", "document", "docs:ask"],
+  [["db:read"], "server", "rag_server", "docs:ask"],
+  [["tool:search"], "tool", "ask_pipeline", "docs:ask"],
+  [["tool:search"], "server", "rag_server", undefined],
+  [["docs:ask"], "server", "rag_server", undefined],
+  [["docs:ask"], "server", "tool_server", undefined],
+  [["docs:ask"], "resource", "document", undefined],
+  [["docs:ask"], "resource", "schema", "db:read"],
+  [["tool:get_schema_info"], "resource", "schema", undefined],
+  [["tool:get_schema_info"], "resource", "databases", "db:read"],
+  [["docs:ask"], "tool", "query_database", "db:read"],
+  [[], "tool", "logout", undefined],
+];
+for (const [scopes, kind, name, missing] of needs) {
+  Deno.test(`a token of Postern's own with ${scopes} ${missing ? `needs ${missing} for` : "reaches"} ${kind} ${name}`, () => {
+    const access = accessTo(user("alice", scopes), { kind, name });
+    const expected = missing === undefined ? { kind: "granted" } : {
+      kind: "insufficient_scope",
+      scopes: [...scopes, missing],
+      missing: `the access token does not have the scope ${missing}`,
+    };
+    assert.deepEqual(access, expected);
+  });
+}

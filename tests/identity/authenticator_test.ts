@@ -5,6 +5,8 @@ import { createSessions } from "../../src/identity/sessions.ts";
 import { createToken } from "../../src/identity/tokens/token_file.ts";
 import { testSharedStates } from "../support/state.ts";
 import { AppError } from "../../src/core/app_error.ts";
+import { sha256 } from "../../src/core/text/sha256.ts";
+import { parseLimits } from "../../src/identity/tokens/limited_tokens.ts";
 import { createTokenIndex } from "../../src/identity/tokens/token_directory.ts";
 
 const free = createToken({ id: "token-1", expiry: "never", now: 0 });
@@ -61,6 +63,35 @@ for (const [title, header] of refused) {
     assert.equal(authenticator.authenticate(header), undefined);
   });
 }
+
+Deno.test("authenticate() refuses a token from a network that it is not for, as if it were unknown", () => {
+  const texts = { networks: "192.0.2.0/24, 2001:db8::/32", tools: "query_database" };
+  const here = createToken({ ...parseLimits(texts), id: "token-3", expiry: "never", now: 0 });
+  const refusals: string[][] = [];
+  const { authenticate } = createAuthenticator({
+    tokens: createTokenIndex([here.record]),
+    onOtherNetwork: (...refusal) => refusals.push(refusal),
+    now: () => 0,
+  });
+  const from = (address: string) => authenticate(`Bearer ${here.token}`, () => address);
+  const limits = { tools: ["query_database"], networks: ["192.0.2.0/24", "2001:db8::/32"] };
+  const principal = { kind: "token", id: "token-3", limits };
+  assert.deepEqual(from("192.0.2.200"), principal);
+  assert.deepEqual(from("::ffff:192.0.2.1"), principal);
+  assert.deepEqual(from("2001:db8:1::1"), principal);
+  assert.deepEqual(refusals, []);
+  for (const address of ["192.0.3.1", "::1", "no address"]) assert.equal(from(address), undefined);
+  assert.deepEqual(refusals, [["token-3", "192.0.3.1"], ["token-3", "::1"], ["token-3", "no address"]]);
+});
+
+Deno.test("no issuer is asked about a token from a network that it is not for", () => {
+  const ours = createToken({ ...parseLimits({ networks: "192.0.2.1" }), id: "t", expiry: "never", now: 0 });
+  const foreign = { ...ours.record, hash: sha256("made-elsewhere") };
+  const own = createAuthenticator({ tokens: createTokenIndex([foreign]), now: () => 0 });
+  const issuer = { authenticate: () => assert.fail("the issuer was asked") };
+  const both = withIssuer(own, issuer, (header) => own.authenticate(header) !== undefined);
+  assert.equal(both.authenticate("Bearer made-elsewhere", () => "192.0.2.2"), undefined);
+});
 
 Deno.test("authenticate() refuses a token once its time is over", () => {
   time = 60_000;

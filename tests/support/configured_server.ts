@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { TokenLimits } from "../../src/core/principal.ts";
+import { parseLimits } from "../../src/identity/tokens/limited_tokens.ts";
 import { addToken, parseExpiry } from "../../src/identity/tokens/token_file.ts";
 import { requireTestDatabaseUrl, testDatabaseUrl } from "./database.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
@@ -12,7 +14,7 @@ export interface ConfigFolder extends AsyncDisposable {
   write(config: string): Promise<void>;
   /** Makes a token as the administrator's command does, without the time that a program takes to start. */
   addToken(
-    settings?: { note?: string; database?: string; expiry?: string },
+    settings?: { note?: string; database?: string; limits?: TokenLimits; expiry?: string },
   ): Promise<{ id: string; token: string }>;
 }
 
@@ -27,9 +29,11 @@ export async function createConfigFolder(config: string): Promise<ConfigFolder> 
     configFile,
     tokenFile,
     write: (text) => Deno.writeTextFile(configFile, text),
-    async addToken({ expiry, ...rest } = {}) {
+    async addToken({ expiry, limits = {}, ...rest } = {}) {
+      const texts = Object.entries(limits).map(([name, list]) => [name, list.join(",")]);
       const { record, token } = await addToken({
         ...rest,
+        ...parseLimits(Object.fromEntries(texts)),
         path: tokenFile,
         expiry: parseExpiry(expiry),
         now: Date.now(),

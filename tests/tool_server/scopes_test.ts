@@ -13,7 +13,21 @@ import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 import { listDatabases } from "../../src/tool_server/tools/databases/database_tools.ts";
 import { logout } from "../../src/tool_server/tools/caller_tools.ts";
 
-const alice = (...scopes: string[]): Principal => ({ kind: "session", id: "s1", username: "alice", scopes });
+const issuer = "https://idp.example.com";
+const alice = (...scopes: string[]): Principal => ({
+  kind: "issuer",
+  issuer,
+  subject: "a",
+  groups: [],
+  scopes,
+});
+/** With a token of the built-in authorization server. */
+const ownAlice = (...scopes: string[]): Principal => ({
+  kind: "session",
+  id: "s1",
+  username: "alice",
+  scopes,
+});
 const token: Principal = { kind: "token", id: "t1" };
 
 /** An endpoint that takes whoever calls for `principal`, and what its registry was told of. */
@@ -103,6 +117,21 @@ for (
     }
   });
 }
+
+Deno.test("a token of Postern's own needs Postern's scopes, and not those that an issuer's needs", async () => {
+  await using endpoint = setUp(ownAlice("docs:ask", "tool:query_database"), ["postern"]);
+  const refused = await endpoint.post(call("list_databases"));
+  assert.deepEqual([refused.status, refused.challenge], [
+    403,
+    'Bearer error="insufficient_scope", scope="docs:ask tool:query_database db:read"',
+  ]);
+  assert.match(refused.json.error.message, /the access token does not have the scope db:read$/);
+  assert.equal((await endpoint.post(call("logout"))).status, 200);
+  for (const scope of ["db:read", "tool:list_databases"]) {
+    await using other = setUp(ownAlice(scope), ["postern"]);
+    assert.equal((await other.post(call("list_databases"))).status, 200, scope);
+  }
+});
 
 Deno.test("in a batch the call alone is refused", async () => {
   await using endpoint = setUp(alice());

@@ -93,8 +93,11 @@ export function unreachable(
     return error(message, remedies[refusal](user ?? "", database ?? ""));
   }
   if (data?.["sqlState"] === "53300") return error(message, shortageRemedy);
-  if (/: password_file: /.test(message)) {
-    return error(message, "-- Correct the password file, or the setting that names it");
+  if (/: (?:password_file|password_command|aws_rds_iam): /.test(message)) {
+    return error(
+      message,
+      "-- Correct the password file, program or credentials, or the setting that names them",
+    );
   }
   const asked = options.hosts.map(({ host, port }) => `pg_isready -h ${shellWord(host)} -p ${port}`);
   return error(

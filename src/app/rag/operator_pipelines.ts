@@ -36,7 +36,7 @@ export async function openOperatorPipeline(
   const set = await openAllPipelines({ ...config, pipelines: chosen }, logger);
   const [pipeline] = set.list;
   if (pipeline === undefined) throw new AppError("internal", "Cannot open the pipeline");
-  const { password: own, passwordFile: ownFile, ...options } = pipeline.databaseOptions;
+  const { password: own, passwordFile: ownFile, passwordIssuer, ...options } = pipeline.databaseOptions;
   const isOwnRole = role.user === undefined;
   const password = role.password ?? (isOwnRole ? own : undefined);
   return {
@@ -48,6 +48,7 @@ export async function openOperatorPipeline(
         targetSessionAttrs: options.hosts.length > 1 ? "read-write" : "any",
         user: role.user ?? options.user,
         ...defined({ password }),
+        ...(isOwnRole ? defined({ passwordIssuer }) : {}),
         ...(isOwnRole && ownFile !== undefined ? { passwordFile: ownFile } : {}),
       }, { signal, logger }),
     [Symbol.asyncDispose]: () => set[Symbol.asyncDispose](),

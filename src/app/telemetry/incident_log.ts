@@ -34,7 +34,8 @@ export function createIncidentLog(logger: Logger, audit?: Pick<AuditTrail, "reco
     malformed: countForAudit(audit, "malformed_identity"),
     untrusted: countForAudit(audit, "untrusted_peer"),
     role: countForAudit(audit, "role_not_allowed"),
-  } satisfies Readonly<Record<Refusal, unknown>>;
+    network: countForAudit(audit, "token_of_other_network"),
+  } satisfies Readonly<Record<Refusal | "network", unknown>>;
 
   function addressed(
     count: EventCounts<Incident>,
@@ -53,6 +54,14 @@ export function createIncidentLog(logger: Logger, audit?: Pick<AuditTrail, "reco
       const { level, why } = refusals[refusal];
       addressed(counts.refusals, address, level, `A request was refused: ${why}`);
       audited?.[refusal].add(address);
+    },
+
+    /** A token was refused for where it came from. Its caller is told nothing of that. */
+    fromOtherNetwork(tokenId: string, address: string): void {
+      const message = "A token was refused: it may not come from this network";
+      const principal = `token:${tokenId}`;
+      addressed(counts.refusals, address, "warn", message, { principal });
+      audited?.network.add(address, principal);
     },
 
     loggedIn({ result, address, username, reason }: LoginReport): void {
@@ -137,13 +146,15 @@ function countForLog(): EventCounts<Incident> {
   });
 }
 
-function countForAudit(audit: Pick<AuditTrail, "record">, result: string): EventCounts<void> {
-  return createEventCounts<void>({
+/** Its events are principals, where they are known. */
+function countForAudit(audit: Pick<AuditTrail, "record">, result: string): EventCounts<string | void> {
+  return createEventCounts<string | void>({
     maxKeys: maxAuditedAddresses,
     others: "other addresses",
-    report({ key, count, isRepeated }) {
+    report({ key, event, count, isRepeated }) {
+      const principal = event === undefined ? {} : { principal: event };
       const detail = isRepeated ? { reason: `${count} more within a minute` } : {};
-      audit.record({ event: "refusal", outcome: result, address: key, ...detail });
+      audit.record({ event: "refusal", outcome: result, ...principal, address: key, ...detail });
     },
   });
 }

@@ -1,5 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
+import type { TokenLimits } from "../../core/principal.ts";
+import { parseLimits } from "../../identity/tokens/limited_tokens.ts";
 import * as tokens from "../../identity/tokens/token_file.ts";
 import {
   fieldLines,
@@ -24,8 +26,12 @@ interface AddTokenSettings extends TokenFileSettings {
   readonly database?: string;
   /** `30d`, `never` and the like. Optional: without it, never. */
   readonly expiry?: string;
+  /** As flags have them. Optional: none. */
+  readonly limits?: Parameters<typeof parseLimits>[0];
   /** The databases that the configuration names. */
   readonly databaseNames: readonly string[];
+  /** The other names that a token may be limited to. Optional: not known. */
+  readonly known?: TokenLimits;
 }
 
 /**
@@ -45,24 +51,31 @@ export async function addToken(settings: AddTokenSettings, output: OperationOutp
       `Cannot bind a token to database "${database}": the configuration names ${known}`,
     );
   }
+  const read = parseLimits(defined({ ...settings.limits, database }));
+  checkNames(read.limits ?? {}, { ...settings.known, databases: databaseNames }, output);
   const { record, token } = await tokens.addToken({
     path,
+    ...read,
     ...defined({ note, database }),
     expiry,
     now: nowOf(output),
   });
   await warnOfAccess(path, output);
   if (json) {
-    const { id, annotation, database } = record;
+    const { id, annotation, database, limits } = record;
     return print(
-      jsonText({ id, token, annotation, database, expires_at: jsonTime(record.expiresAt) }),
+      jsonText({ id, token, annotation, database, ...limits, expires_at: jsonTime(record.expiresAt) }),
     );
   }
   const lines = fieldLines([
     ["Token", token],
     ["Id", record.id],
     ["Note", record.annotation ?? "-"],
-    ["Database", record.database ?? "every database that is open to all users"],
+    [
+      "Database",
+      record.database ?? record.limits?.databases?.join(", ") ?? "every database that is open to all users",
+    ],
+    ...(record.limits ? [["Only", limitsText(record.limits)] as const] : []),
     ["Expires", record.expiresAt === null ? "never" : plainTime(record.expiresAt)],
   ]);
   print(`Added a token to ${path}`);
@@ -89,12 +102,13 @@ export async function listTokens(settings: TokenFileSettings, output: OperationO
     token.id,
     token.annotation ?? "-",
     token.database ?? "-",
+    limitsText(token.limits),
     token.createdAt === null ? "-" : plainTime(token.createdAt),
     token.expiresAt === null ? "never" : plainTime(token.expiresAt),
     token.status,
     hashPrefix(token),
   ]);
-  const headers = ["id", "note", "database", "created", "expires", "status", "hash"];
+  const headers = ["id", "note", "database", "only", "created", "expires", "status", "hash"];
   for (const line of tableLines(headers, rows)) print(line);
 }
 
@@ -113,16 +127,33 @@ export async function removeToken(
 }
 
 function listedJson(token: tokens.ListedToken) {
-  const { id, annotation, database, status } = token;
+  const { id, annotation, database, limits, status } = token;
   return {
     id,
     annotation,
     database,
+    ...limits,
     created_at: jsonTime(token.createdAt),
     expires_at: jsonTime(token.expiresAt),
     status,
     hash_prefix: hashPrefix(token),
   };
+}
+
+function limitsText(limits: TokenLimits = {}): string {
+  return Object.entries(limits).map(([name, list]) => `${name}: ${list.join(", ")}`).join("; ") || "-";
+}
+
+/** What is not known may be there nevertheless, where nothing of its kind is. @throws {AppError} `not_found` */
+function checkNames(limits: TokenLimits, known: TokenLimits, { warn }: OperationOutput): void {
+  for (const kind of ["tools", "databases", "pipelines"] as const) {
+    const names = known[kind] ?? [];
+    for (const name of limits[kind]?.filter((each) => !names.includes(each)) ?? []) {
+      const what = `to ${kind} ${JSON.stringify(name)}`;
+      if (names.length === 0) warn?.(`the token is limited ${what}, which the configuration does not name`);
+      else throw new AppError("not_found", `Cannot limit a token ${what}: expected ${names.join(", ")}`);
+    }
+  }
 }
 
 function hashPrefix(token: tokens.ListedToken): string {

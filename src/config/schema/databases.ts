@@ -55,8 +55,16 @@ export const hosts = () =>
     "Several servers instead of host and port; Postern tries them in order",
   );
 
-export const passwordFile = () =>
-  filePath().optional().describe("File that holds the password; Postern reads it for each connection");
+/** Where the role's password is, if not in the configuration. */
+export const passwords = {
+  password_file: filePath().optional().describe(
+    "File that holds the password; Postern reads it for each connection",
+  ),
+  password_command: list(text()).optional().describe("Program and its arguments that print the password"),
+  password_lifetime: duration().optional().describe("How long a printed password is used; without it, 5m"),
+  password_from: choice("aws_rds_iam").optional().describe("aws_rds_iam: tokens for RDS and Aurora"),
+  aws_region: text().optional().describe("Region of the database, for password_from"),
+};
 
 /** Files of TLS, as libpq names them. */
 export const certificates = {
@@ -91,7 +99,7 @@ export const database = section({
   password: text().optional().describe(
     "Password of the role; without one, POSTERN_DB_PASSWORD, then PGPASSWORD, then ~/.pgpass",
   ),
-  password_file: passwordFile(),
+  ...passwords,
   sslmode: choice(...sslModes).prefault("prefer").describe(
     "Whether to use TLS and check the server's certificate, as in libpq",
   ),
@@ -132,7 +140,7 @@ export const state = section({
     "PostgreSQL role that reads and writes the state, and may do nothing else: `-setup-state` prints the SQL for it",
   ),
   password: text().optional().describe("Password of the role; without one, ~/.pgpass"),
-  password_file: passwordFile(),
+  ...passwords,
   sslmode: choice(...sslModes).optional().describe(
     "Whether to use TLS and check the server's certificate, as in libpq; without it, as for that entry of `databases`, or prefer",
   ),

@@ -22,7 +22,7 @@ import {
   timeout,
   toggle,
 } from "./field_types.ts";
-import { certificates, hosts, passwordFile, pipelineRowSecurity, replicaLag } from "./databases.ts";
+import { certificates, hosts, passwords, pipelineRowSecurity, replicaLag } from "./databases.ts";
 import {
   apiKeys,
   completionProvider,
@@ -44,7 +44,7 @@ const pipelineDatabase = section({
   database: text().describe("Name of the database on the server"),
   user: text().optional().describe("PostgreSQL role to connect as"),
   password: text().optional().describe("Password"),
-  password_file: passwordFile(),
+  ...passwords,
   sslmode: choice(...sslModes).optional().describe(
     "Whether to use TLS and check the server's certificate, as in libpq",
   ),

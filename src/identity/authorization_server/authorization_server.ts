@@ -11,7 +11,8 @@ import { createPages, type Page } from "./pages.ts";
 import { providerConfiguration, separateLogins } from "./provider_configuration.ts";
 import { listenToProvider, type OauthEvent } from "./provider_events.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
-import { nameGranted, oauthScope, readRegistration, rewriteParameters } from "./request_parameters.ts";
+import { everyScope, scopesOfServer, toolScope } from "../own_scopes.ts";
+import { nameGranted, readRegistration, rewriteParameters } from "./request_parameters.ts";
 import { createRefreshTokenValues, createStoreAdapter } from "./store_adapter.ts";
 
 /** The built-in authorization server, ready to answer. */
@@ -303,7 +304,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     tokenUrl: metadata.token_endpoint,
     revocationUrl: metadata.revocation_endpoint,
     refreshLifetimeMs: options.lifetimesMs.refreshToken,
-    scopes: [oauthScope],
+    scopes: scopesOfServer.tool_server,
     /** The route of a path, for counting; undefined where the authorization server has none. */
     routeOf(full: string): string | undefined {
       if (!full.includes("/oauth")) return undefined;
@@ -418,7 +419,9 @@ function pictureResponse(picture: Picture | undefined): Response | undefined {
 const metadataPath = "/.well-known/oauth-authorization-server";
 
 /** What clients read of the server before they begin (RFC 8414, section 2). */
-function serverMetadata({ issuer, allowRegistration, allowDocuments }: AuthorizationServerOptions) {
+function serverMetadata(
+  { issuer, allowRegistration, allowDocuments, toolNames = [] }: AuthorizationServerOptions,
+) {
   const address = (path: string) => `${issuer.replace(/\/$/, "")}/oauth/${path}`;
   return {
     issuer,
@@ -433,7 +436,7 @@ function serverMetadata({ issuer, allowRegistration, allowDocuments }: Authoriza
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
-    scopes_supported: [oauthScope],
+    scopes_supported: [everyScope, ...scopesOfServer.tool_server, ...toolNames.map(toolScope)],
     authorization_response_iss_parameter_supported: true,
     ...(allowDocuments ? { client_id_metadata_document_supported: true } : {}),
   };

@@ -15,6 +15,8 @@ export interface AuthorizationServerOptions {
   readonly issuer: string;
   /** What tokens are for (RFC 8707): the first where a client does not say. */
   readonly resources: readonly Resource[];
+  /** Tools that a scope may be asked for by name. Optional: none is named; others may be asked for too. */
+  readonly toolNames?: readonly string[];
   readonly lifetimesMs: {
     readonly accessToken: number;
     readonly refreshToken: number;

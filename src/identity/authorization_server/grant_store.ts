@@ -64,6 +64,8 @@ export interface TokenRecord extends Pick<GrantRecord, "username" | "account" | 
   readonly grantId: string;
   /** The resource that it is for. */
   readonly audience: string;
+  /** As it was granted. Optional: one of an older version may have none. */
+  readonly scope?: unknown;
 }
 
 export type Payload = Readonly<Record<string, unknown>>;
@@ -80,6 +82,11 @@ interface KeptFor {
 export type KeptRecord = readonly [RecordKind, id: string, Payload, lifetimeMs: number, keptFor?: KeptFor];
 
 export type GrantStore = ReturnType<typeof createGrantStore>;
+
+function tokenValues(value: string): Pick<TokenRecord, "audience" | "scope"> {
+  const { aud, scope } = JSON.parse(value);
+  return { audience: String(aud), scope };
+}
 
 /** Those whose ID is no secret; of all others the ID lets somebody in, and its hash is kept. */
 const plainIds: ReadonlySet<string> = new Set(["Client", "Grant"]);
@@ -298,10 +305,10 @@ export function createGrantStore(state: State) {
         } AND token.id IN (${hashes}) AND token.expires_at > ${nowMs}`,
       );
       return new Map(rows.map((row) => [String(row["id"]), {
+        ...tokenValues(String(row["value"])),
         grantId: String(row["part_of"]),
         username: nameOf(row["owner"]),
         account: String(JSON.parse(String(row["grant_value"]))["account"]),
-        audience: String(JSON.parse(String(row["value"]))["aud"]),
         expiresAt: Number(row["expires_at"]),
       }]));
     },

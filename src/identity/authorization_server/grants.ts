@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Session } from "../authenticator.ts";
+import { everyScope, readScopes } from "../own_scopes.ts";
 import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
 import type { AccountSource } from "../users/user_directory.ts";
@@ -54,15 +55,17 @@ export function createGrants(options: GrantsOptions) {
   let ends = 0;
   let isReconcileDue = false;
 
-  /** Without scopes: the one that there is means everything that the user may do. */
-  function sessionOf({ grantId, username, account: mark }: TokenRecord): Session | undefined {
+  /** All tokens of a grant have the same scopes. */
+  function sessionOf({ grantId, username, account: mark, scope }: TokenRecord): Session | undefined {
     const account = accounts.find(username);
     // another server may have let in whom this one's file does not
     if (account === undefined || !holds(account, mark)) return undefined;
     const known = inUse.get(grantId);
     if (known !== undefined) return known;
     const since = account.createdAt === null ? {} : { accountSince: account.createdAt };
-    const session: Session = { id: grantId, username, ...since };
+    const scopes = readScopes(scope);
+    const isBound = !scopes.includes(everyScope);
+    const session: Session = { id: grantId, username, ...since, ...(isBound && { scopes }) };
     inUse.set(grantId, session);
     return session;
   }

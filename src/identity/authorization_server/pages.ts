@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
+import { scopeText } from "../own_scopes.ts";
 
 /** What an operator decides of the pages' looks: the setting `http.auth.oauth.login_page`. */
 export interface Branding {
@@ -41,12 +42,6 @@ const escapes: Readonly<Record<string, string>> = {
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => escapes[char] ?? char);
 }
-
-/** What the one scope there is means for each server. */
-const rightTexts: Readonly<Record<ServedBy, string>> = {
-  tool_server: "read the databases that you may use, in your name",
-  rag_server: "ask for answers from the documents that you may use, in your name",
-};
 
 /** The pages of the authorization server: plain HTML without scripts, and with one style sheet of their own. */
 export type Pages = ReturnType<typeof createPages>;
@@ -130,7 +125,7 @@ ${alert(problem)}
     }): Page {
       const { action, client, username, rights, lifetime } = options;
       const shown = rights.map(({ scope, server }) =>
-        `<li><code>${t(scope)}</code>${server === undefined ? "" : `: ${t(rightTexts[server])}`}</li>`
+        `<li><code>${t(scope)}</code>: ${t(scopeText(scope, server))}</li>`
       );
       return page(
         "Allow access?",

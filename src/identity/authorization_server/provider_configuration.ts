@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mayStay } from "../users/lockout.ts";
 import type { AuthorizationServerOptions, Resource } from "./authorization_server_options.ts";
 import type { KoaContext, OidcClient, OidcModule } from "./provider_types.ts";
-import { oauthScope } from "./request_parameters.ts";
+import { readScopes } from "../own_scopes.ts";
 
 /** How long a login may take, from the first page to the last. */
 const interactionSeconds = 15 * 60;
@@ -30,7 +30,6 @@ export function providerConfiguration(
 ): Readonly<Record<string, unknown>> {
   const seconds = (ms: number) => Math.floor(ms / 1_000);
   const resourceServer = {
-    scope: oauthScope,
     accessTokenFormat: "opaque",
     accessTokenTTL: seconds(lifetimesMs.accessToken),
   };
@@ -71,10 +70,10 @@ export function providerConfiguration(
         defaultResource: (_context: KoaContext, _client: unknown, oneOf?: readonly string[]) =>
           oneOf?.[0] ?? resources[0]?.address,
         useGrantedResource: () => true,
-        getResourceServerInfo(_context: KoaContext, resource: string) {
+        getResourceServerInfo(context: KoaContext, resource: string) {
           const audience = ours(resource)?.address;
           if (audience === undefined) throw new InvalidTarget("unknown resource");
-          return { ...resourceServer, audience };
+          return { ...resourceServer, audience, scope: scopesOf(context).join(" ") };
         },
       },
     },
@@ -121,6 +120,13 @@ export function providerConfiguration(
       IdToken: 60,
     },
   };
+}
+
+/** What a request is about: the scopes that it asks for, or those of the code or token that it comes with. */
+function scopesOf({ oidc: { params, entities } }: KoaContext): readonly string[] {
+  const { AuthorizationCode, DeviceCode, RefreshToken } = entities;
+  const granted = AuthorizationCode ?? DeviceCode ?? RefreshToken;
+  return readScopes(granted?.["scope"] ?? params?.["scope"]);
 }
 
 export const consoleClientId = "postern-console";

@@ -1,10 +1,8 @@
 import { AppError } from "../../core/app_error.ts";
 import { parseClaims } from "../../core/claims.ts";
 import { readClientMetadata } from "./client_metadata.ts";
+import { readScopes } from "../own_scopes.ts";
 import type { GrantStore } from "./grant_store.ts";
-
-/** The one scope there is: to act as the user. */
-export const oauthScope = "mcp";
 
 /** Carries the code that a link to the device page brought. */
 export const codeParameter = "prefill";
@@ -25,12 +23,14 @@ export function readRegistration(body: string, isAllowed: (uri: string) => boole
 }
 
 /**
- * What the provider gets in place of a request's parameters: there is one scope, which whoever asks for others gets too
+ * What the provider gets in place of a request's parameters: scopes that Postern knows, or all where it knows none
  * (RFC 6749, section 3.3), and the answer stands in the query alone.
  */
 export function rewriteParameters(path: string, params: URLSearchParams): URLSearchParams {
   if (path === "/oauth/token") params.delete("scope");
-  else if (path === "/oauth/authorize" || path === "/oauth/device") params.set("scope", oauthScope);
+  else if (path === "/oauth/authorize" || path === "/oauth/device") {
+    params.set("scope", readScopes(params.get("scope")).join(" "));
+  }
   if (params.get("response_mode") !== "query") params.delete("response_mode");
   const code = params.get("user_code");
   if (path === "/oauth/device/verify" && code !== null) params.set(codeParameter, code);

@@ -52,10 +52,11 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
     records = new Map(read.records.map((record) => [record.id, record]));
     fingerprint = sha256(JSON.stringify(read.records));
     index = createTokenIndex(read.records);
-    // a token that was replaced under its id is another token
-    for (const [id, { hash, database }] of before) {
+    // a token that was replaced under its id, or may do something else, is another token
+    const markOf = ({ hash, database, limits }: TokenRecord) => JSON.stringify([hash, database, limits]);
+    for (const [id, record] of before) {
       const now = records.get(id);
-      if (now?.hash !== hash || now.database !== database) onEnded(id);
+      if (now === undefined || markOf(now) !== markOf(record)) onEnded(id);
     }
   }
 

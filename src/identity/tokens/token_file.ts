@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { defined } from "../../core/defined.ts";
 import { makeToken } from "../presented_token.ts";
 import { editCredentialFile } from "../credentials/credential_file.ts";
 import { refuseAdding } from "../credentials/damaged_file.ts";
@@ -18,9 +19,10 @@ import {
 } from "../credentials/yaml_entries.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { sha256 } from "../../core/text/sha256.ts";
+import { limitNames, type ReadLimits, readLimits } from "./limited_tokens.ts";
 
 /** A token as the file keeps it; the token itself is not in there. */
-export interface TokenRecord {
+export interface TokenRecord extends ReadLimits {
   readonly id: string;
   /** SHA-256 of the token, 64 lower-case hex digits. */
   readonly hash: string;
@@ -40,7 +42,7 @@ export interface TokenRecord {
 export const tokenKind: RecordKind<TokenRecord> = {
   name: "token",
   section: "tokens",
-  fields: ["hash", "annotation", "database", "created_at", "expires_at"],
+  fields: ["hash", "annotation", "database", ...limitNames, "created_at", "expires_at"],
   ignoredFields: ["note", "connections"],
   startReading() {
     const idByHash = new Map<string, string>();
@@ -55,8 +57,9 @@ export const tokenKind: RecordKind<TokenRecord> = {
     };
   },
   idOf: ({ id }) => id,
-  restrictions: ({ database, expiresAt }) => [
+  restrictions: ({ database, limits = {}, expiresAt }) => [
     ...(database === null ? [] : ["database"]),
+    ...Object.keys(limits),
     ...(expiresAt === null ? [] : ["expires_at"]),
   ],
 };
@@ -108,7 +111,7 @@ export function parseExpiry(text: string | undefined): TokenExpiry {
   );
 }
 
-interface NewTokenOptions {
+interface NewTokenOptions extends ReadLimits {
   readonly note?: string;
   readonly database?: string;
   readonly expiry: TokenExpiry;
@@ -124,13 +127,14 @@ interface NewToken {
 
 /** Makes a token, for whoever keeps its record: 32 random bytes. Times are whole seconds, the expiry rounded up. */
 export function createToken(options: NewTokenOptions & { readonly id: string }): NewToken {
-  const { id, note, database, expiry, now } = options;
+  const { id, note, database, limits, networkBlocks, expiry, now } = options;
   const token = makeToken();
   const record: TokenRecord = {
     id,
     hash: sha256(token),
     annotation: note || null,
     database: database ?? null,
+    ...defined({ limits, networkBlocks }),
     createdAt: Math.floor(now / 1000) * 1000,
     expiresAt: expiry === "never" ? null : Math.ceil((now + expiry) / 1000) * 1000,
   };
@@ -151,11 +155,12 @@ export function addToken(options: NewTokenOptions & { readonly path: string }): 
     let seconds = Math.floor(options.now / 1000);
     while (taken.has(`token-${seconds}`)) seconds++;
     const made = createToken({ ...properties, id: `token-${seconds}` });
-    const { id, hash, annotation, database, createdAt, expiresAt } = made.record;
+    const { id, hash, annotation, database, limits = {}, createdAt, expiresAt } = made.record;
     appendEntry(file, tokenKind.section, id, {
       hash,
       ...(annotation === null ? {} : { annotation }),
       ...(database === null ? {} : { database }),
+      ...Object.fromEntries(Object.entries(limits).map(([name, list]) => [name, list.join(", ")])),
       created_at: timestampOrNull(createdAt),
       expires_at: timestampOrNull(expiresAt),
     });
@@ -208,6 +213,7 @@ function readToken(reader: EntryReader): TokenRecord {
     hash,
     annotation: reader.text("annotation") ?? reader.text("note"),
     database: reader.text("database"),
+    ...readLimits(reader),
     createdAt: reader.time("created_at"),
     expiresAt: reader.time("expires_at"),
   };

@@ -28,6 +28,7 @@ export async function connect(options: DatabaseOptions, context: ConnectContext)
   if (options.openStream !== undefined) return await connectEmbedded(options, options.openStream, context);
   const logger = context.logger.with({ database: options.name });
   const tls = await loadTlsSettings(options, logger);
+  const startedAt = performance.now();
   const passwordFor = await readPasswords(options, logger);
   const errors: AttemptError[] = [];
   for (const wanted of sessionPasses(options.targetSessionAttrs)) {
@@ -40,6 +41,12 @@ export async function connect(options: DatabaseOptions, context: ConnectContext)
       logger.debug("database host failed", { host: host.host, port: host.port, stage, reason, sqlState });
       errors.push(result.error);
       if (stage === "tls" || stage === "login" && sqlState !== cannotConnectNow) {
+        // one that was kept may have been taken back
+        const { passwordIssuer: issuer } = options;
+        if (issuer !== undefined && /^28(?:P01|000)$/.test(sqlState ?? "")) {
+          const { forgetIssued } = await import("./issued_passwords.ts");
+          if (forgetIssued(issuer, startedAt)) return await connect(options, context);
+        }
         throw connectError(options, errors);
       }
     }

@@ -6,7 +6,7 @@ import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
 
 type PasswordOptions = Pick<
   DatabaseOptions,
-  "name" | "user" | "database" | "password" | "passwordFile" | "passFile"
+  "name" | "user" | "database" | "password" | "passwordIssuer" | "passwordFile" | "passFile"
 >;
 
 /** The server asked for a password that nobody configured. */
@@ -21,7 +21,8 @@ export class PasswordMissing extends Error {
 }
 
 /**
- * What a host is given that asks for a password: the options' own, else what their `passwordFile` holds, else that of
+ * What a host is given that asks for a password: the options' own, else what their `passwordIssuer` gives out, else what
+ * their `passwordFile` holds, else that of
  * the line in their `passFile` which matches the host. As in libpq, an empty password is none. The `passwordFile` is read
  * at once, even where no server asks for a password: it should be there.
  *
@@ -32,8 +33,12 @@ export async function readPasswords(
   options: PasswordOptions,
   logger: Logger,
 ): Promise<(host: DatabaseHost) => Promise<string>> {
-  const { name, user, password, passwordFile, passFile } = options;
+  const { name, user, password, passwordIssuer, passwordFile, passFile } = options;
   if (password !== undefined && password !== "") return () => Promise.resolve(password);
+  if (passwordIssuer !== undefined) {
+    const { issuedPasswords } = await import("./issued_passwords.ts");
+    return await issuedPasswords(passwordIssuer, { name, user });
+  }
   if (passwordFile !== undefined) {
     const held = await readPasswordFile(passwordFile, name);
     return () => Promise.resolve(held);

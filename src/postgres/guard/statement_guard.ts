@@ -32,6 +32,18 @@ interface CheckOptions {
 /** Options of EXPLAIN in their order, in lower case; an option without a value is `on`. */
 export type ExplainOptions = readonly (readonly [name: string, value: string])[];
 
+/** What refuses a statement. */
+type GuardRule =
+  | "grammar"
+  | "one_statement"
+  | "reads_only"
+  | "refused_functions"
+  | "own_schema"
+  | "parameters"
+  | "depth"
+  | "plan_bounds"
+  | "value_size";
+
 export type GuardResult =
   | {
     readonly ok: true;
@@ -46,6 +58,8 @@ export type GuardResult =
     readonly ok: false;
     /** For a model: why, and what to do instead. */
     readonly reason: string;
+    /** Absent where it was not looked at. */
+    readonly rule?: GuardRule;
     /** Where PostgreSQL's own grammar refuses the statement. */
     readonly sqlState?: string;
     /** In characters, from 1. */
@@ -55,6 +69,7 @@ export type GuardResult =
   };
 
 interface Refusal {
+  readonly rule: GuardRule;
   readonly reason: string;
   /** In bytes of UTF-8, from 0; -1 or absent where it is not known. */
   readonly offset?: unknown;
@@ -62,7 +77,7 @@ interface Refusal {
 
 /** Deepest tree, in levels. Recursive code has room for twice as many, even deep in a request's own calls. */
 const maxDepth = 500;
-const tooDeep = "the statement is nested too deeply; split it with WITH";
+const tooDeep = { rule: "depth", reason: "the statement is nested too deeply; split it with WITH" } as const;
 
 /** @param grammar as `compileGrammar` gives it, where it is there already */
 export async function createStatementGuard(grammar?: WebAssembly.Module) {
@@ -80,7 +95,7 @@ export async function createStatementGuard(grammar?: WebAssembly.Module) {
 
 function checkStatement(parser: Parser, sql: string, { parameters }: CheckOptions): GuardResult {
   const parsed = parser.parse(sql);
-  if (!parsed.ok) return parsed;
+  if (!parsed.ok) return { ...parsed, rule: "grammar" };
   const result = checkTree(parsed.statements, sql, parameters?.length ?? 0);
   return result.ok ? result : { ...result, parses: true };
 }
@@ -90,29 +105,32 @@ function checkTree(
   sql: string,
   parameterCount: number,
 ): GuardResult {
-  if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };
+  const rule = "one_statement";
+  if (statement === undefined) return { ok: false, rule, reason: "there is no statement; write a SELECT" };
   if (second !== undefined) {
-    return { ok: false, reason: "there is more than one statement; send one at a time" };
+    return { ok: false, rule, reason: "there is more than one statement; send one at a time" };
   }
   const kind = kindOf(statement.type);
-  if (kind === undefined) return { ok: false, reason: whyNotARead({ type: statement.type }) };
+  if (kind === undefined) return { ok: false, ...notRead({ type: statement.type }) };
   const names = createNameCollector();
   const bounds = createPlanBounds();
   let refusal: Refusal | undefined;
   let sleepMs = 0;
   const notARead = visitNodes(statement, (node) => {
     names.add(node);
-    refusal ??= refusalOf(node) ?? located(bounds.add(node) ?? whyNoValue(node, parameterCount), node);
+    refusal ??= refusalOf(node) ?? located("plan_bounds", bounds.add(node), node) ??
+      located("parameters", whyNoValue(node, parameterCount), node);
     if (node.type === "FuncCall") sleepMs = Math.max(sleepMs, sleepOf(node) ?? 0);
   });
-  if (notARead !== undefined) refusal = located(whyNotARead(notARead), notARead.node);
+  if (notARead !== undefined) refusal = { ...notRead(notARead), offset: notARead.node.fields["location"] };
   refusal ??= checkSize(statement);
   if (refusal === undefined) {
     const explain = kind === "explain" ? { explain: explainOptions(statement) } : {};
     return { ok: true, kind, names: names.names(), sleepMs, ...explain };
   }
   const position = characterPosition(sql, refusal.offset);
-  return { ok: false, reason: refusal.reason, ...defined({ position }) };
+  const { offset: _bytes, ...refused } = refusal;
+  return { ok: false, ...refused, ...defined({ position }) };
 }
 
 function kindOf(type: string) {
@@ -128,12 +146,17 @@ function kindOf(type: string) {
   }
 }
 
-function located(reason: string | undefined, { fields }: SyntaxNode): Refusal | undefined {
-  return reason === undefined ? undefined : { reason, offset: fields["location"] };
+function located(
+  rule: GuardRule,
+  reason: string | undefined,
+  { fields }: SyntaxNode,
+): Refusal | undefined {
+  return reason === undefined ? undefined : { rule, reason, offset: fields["location"] };
 }
 
 function refusalOf(node: SyntaxNode): Refusal | undefined {
-  if (node.depth > maxDepth) return { reason: tooDeep };
+  if (node.depth > maxDepth) return tooDeep;
+  const refusedCall = (reason: string | undefined) => located("refused_functions", reason, node);
   const { type, fields } = node;
   switch (type) {
     case "SelectStmt":
@@ -141,23 +164,26 @@ function refusalOf(node: SyntaxNode): Refusal | undefined {
     case "VariableShowStmt":
       return checkPlace(node);
     case "FuncCall":
-      return located(
+      return refusedCall(
         whyNoCall(nameParts(fields["funcname"]), listOf(fields["args"]).length) ?? whyNoSleep(node) ??
           whyNoNamedType(node),
-        node,
       );
     case "ColumnRef":
-      return located(whyNoField(nameParts(fields["fields"]).slice(1)), node);
+      return refusedCall(whyNoField(nameParts(fields["fields"]).slice(1)));
     case "A_Indirection":
-      return located(whyNoField(nameParts(fields["indirection"])), node);
+      return refusedCall(whyNoField(nameParts(fields["indirection"])));
     case "RangeVar":
       return textOf(fields["schemaname"]) === stateSchema
-        ? located(`${stateSchema} holds sessions and keys of servers; no caller may read it`, node)
+        ? located(
+          "own_schema",
+          `${stateSchema} holds sessions and keys of servers; no caller may read it`,
+          node,
+        )
         : undefined;
     case "RangeTableFunc":
-      return located(whyNoCall(["xmltable"]), node);
+      return refusedCall(whyNoCall(["xmltable"]));
     case "RangeTableSample":
-      return located(whyNoCall(nameParts(fields["method"])), node);
+      return refusedCall(whyNoCall(nameParts(fields["method"])));
     default:
       return undefined;
   }
@@ -166,11 +192,11 @@ function refusalOf(node: SyntaxNode): Refusal | undefined {
 /** EXPLAIN and SHOW stand at the top alone, and what EXPLAIN explains is a query. */
 function checkPlace({ type, fields, depth }: SyntaxNode): Refusal | undefined {
   if (type === "SelectStmt") return undefined;
-  if (depth > 0) return { reason: whyNotARead({ type }) };
+  if (depth > 0) return notRead({ type });
   const explained = type === "ExplainStmt" ? unwrap(fields["query"])?.type : "SelectStmt";
   return explained === "SelectStmt"
     ? undefined
-    : { reason: "EXPLAIN is allowed only for a query such as SELECT" };
+    : { rule: "reads_only", reason: "EXPLAIN is allowed only for a query such as SELECT" };
 }
 
 function explainOptions({ fields }: SyntaxNode): ExplainOptions {
@@ -233,10 +259,10 @@ function sleepOf({ fields }: SyntaxNode): number | undefined {
 function checkSize(statement: SyntaxNode): Refusal | undefined {
   try {
     const reason = whyTooLarge(statement);
-    return reason === undefined ? undefined : { reason };
+    return reason === undefined ? undefined : { rule: "value_size", reason };
   } catch (error) {
     // the engine decides how deep recursion may go, and that depends on the calls above this one
-    if (error instanceof RangeError) return { reason: tooDeep };
+    if (error instanceof RangeError) return tooDeep;
     throw error;
   }
 }
@@ -274,6 +300,11 @@ const commands: Readonly<Record<string, string>> = {
   VacuumStmt: "VACUUM or ANALYZE",
   VariableSetStmt: "SET or RESET",
 };
+
+const notRead = (part: Parameters<typeof whyNotARead>[0]) => ({
+  rule: "reads_only" as const,
+  reason: whyNotARead(part),
+});
 
 /** Why a part of a tree is no read, and what to do about it. */
 function whyNotARead({ type, field }: Pick<NotARead, "type" | "field">): string {

@@ -1,3 +1,5 @@
+import { scopeText } from "../../identity/own_scopes.ts";
+
 /** Whose access tokens let callers in, beside API tokens and sessions. */
 export interface Issuers {
   /** The built-in authorization server, and where its clients go. */
@@ -69,7 +71,7 @@ function codeFlow(
         authorizationUrl,
         tokenUrl,
         refreshUrl: tokenUrl,
-        scopes: Object.fromEntries(scopes.map((scope) => [scope, "All that the user may do"])),
+        scopes: Object.fromEntries(scopes.map((scope) => [scope, scopeText(scope, "rag_server")])),
       },
     },
   };

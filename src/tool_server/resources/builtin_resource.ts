@@ -54,13 +54,7 @@ export function defineResource<Kind extends ResourceAddress["kind"]>(
     async read(uri, context) {
       const address = parseAddress(uri);
       if (address === undefined || !isOf(address, kind)) return undefined;
-      const access = accessTo(context.principal, object);
-      if (access.kind === "hidden") return undefined;
-      if (access.kind === "insufficient_scope") {
-        const { scopes, missing } = access;
-        const what = JSON.stringify(uri.slice(0, 200));
-        throw new AppError("forbidden", `Cannot read resource ${what}: ${missing}`, { data: { scopes } });
-      }
+      if (!mayRead(context.principal, object, uri)) return undefined;
       const text = await resource.read(address, context);
       return text === undefined ? undefined : [{ uri, mimeType, text }];
     },
@@ -71,6 +65,15 @@ export function defineResource<Kind extends ResourceAddress["kind"]>(
     },
     freshness: () => resource.freshness,
   };
+}
+
+/** Whether there is a resource for a caller. @throws {AppError} `forbidden`, with `scopes`, where its token lacks one */
+export function mayRead(principal: Principal, object: AccessObject, uri: string): boolean {
+  const access = accessTo(principal, object);
+  if (access.kind !== "insufficient_scope") return access.kind === "granted";
+  const { scopes, missing } = access;
+  const what = JSON.stringify(uri.slice(0, 200));
+  throw new AppError("forbidden", `Cannot read resource ${what}: ${missing}`, { data: { scopes } });
 }
 
 function isOf<Kind extends ResourceAddress["kind"]>(

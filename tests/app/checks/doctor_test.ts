@@ -170,7 +170,7 @@ Deno.test("the doctor finds a password file that is missing", async () => {
     ok: false,
     severity: "error",
     message: 'Cannot reach database "archive": password_file: there is no such file',
-    remedy: "-- Correct the password file, or the setting that names it",
+    remedy: "-- Correct the password file, program or credentials, or the setting that names them",
   });
 });
 

@@ -44,10 +44,10 @@ Deno.test("-list-tokens prints an aligned table", async () => {
   );
   assert.deepEqual(warnings, []);
   assert.deepEqual(printed, [
-    "ID                NOTE                DATABASE  CREATED               EXPIRES               STATUS   HASH",
-    "token-1768465800  Production API      staging   2026-01-15 08:30 UTC  2026-12-31 22:59 UTC  valid    01234567",
-    "token-1768465801  日本 \\u001b[31mred  -         2026-01-15 08:30 UTC  2026-01-15 08:30 UTC  expired  ffffffff",
-    "old               -                   -         -                     never                 valid    eeeeeeee",
+    "ID                NOTE                DATABASE  ONLY  CREATED               EXPIRES               STATUS   HASH",
+    "token-1768465800  Production API      staging   -     2026-01-15 08:30 UTC  2026-12-31 22:59 UTC  valid    01234567",
+    "token-1768465801  日本 \\u001b[31mred  -         -     2026-01-15 08:30 UTC  2026-01-15 08:30 UTC  expired  ffffffff",
+    "old               -                   -         -     -                     never                 valid    eeeeeeee",
   ]);
 });
 
@@ -174,9 +174,48 @@ Deno.test("-add-token -json prints one object", async () => {
   assert.deepEqual(await parse({ expiry: "never" }), bare);
 });
 
+Deno.test("-add-token limits a token, and says so", async () => {
+  const limits = { tools: "query_database", databases: "main,staging", networks: "10.0.0.0/8" };
+  const add = (json: boolean) =>
+    run(undefined, async (tokenFile, output) => {
+      await addToken({
+        tokenFile,
+        json,
+        limits,
+        databaseNames: ["main", "staging"],
+        known: { tools: ["query_database"] },
+      }, output);
+      await listTokens({ tokenFile, json }, output);
+    });
+  const text = (await add(false)).printed.join("\n");
+  const only = "tools: query_database; databases: main, staging; networks: 10.0.0.0/8";
+  assert.ok(text.includes(`  Only      ${only}\n`), text);
+  assert.match(text, new RegExp(`^token-\\d+ +- +- +${only} +2026`, "m"));
+  const { printed, warnings } = await add(true);
+  const lists = { tools: ["query_database"], databases: ["main", "staging"], networks: ["10.0.0.0/8"] };
+  const [added, [listed]] = printed.map((each) => JSON.parse(each));
+  for (const each of [added, listed]) {
+    const { tools, databases, networks } = each;
+    assert.deepEqual({ tools, databases, networks }, lists);
+  }
+  assert.deepEqual(warnings, []);
+});
+
+Deno.test("-add-token warns of names where the configuration has none of their kind", async () => {
+  const limits = { pipelines: "docs", databases: "main" };
+  const { warnings } = await run(
+    undefined,
+    (tokenFile, output) => addToken({ tokenFile, json: true, limits, databaseNames: [] }, output),
+  );
+  assert.deepEqual(warnings, [
+    'the token is limited to databases "main", which the configuration does not name',
+    'the token is limited to pipelines "docs", which the configuration does not name',
+  ]);
+});
+
 const refusals: [
   title: string,
-  extra: { database?: string; expiry?: string },
+  extra: { database?: string; expiry?: string; limits?: Record<string, string>; known?: { tools: string[] } },
   names: string[],
   message: string,
 ][] = [
@@ -197,6 +236,30 @@ const refusals: [
     { database: "" },
     ["main"],
     'Cannot bind a token to database "": the configuration names main',
+  ],
+  [
+    "one of several databases that is not configured",
+    { limits: { databases: "main,stagin" } },
+    ["main", "staging"],
+    'Cannot limit a token to databases "stagin": expected main, staging',
+  ],
+  [
+    "a tool that there is not",
+    { limits: { tools: "query_databases" }, known: { tools: ["query_database"] } },
+    [],
+    'Cannot limit a token to tools "query_databases": expected query_database',
+  ],
+  [
+    "a network that is none",
+    { limits: { networks: "10.0.0.0/8,office" } },
+    [],
+    "Cannot limit a token: networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32",
+  ],
+  [
+    "one database beside others",
+    { database: "main", limits: { databases: "main" } },
+    ["main"],
+    "Cannot limit a token: databases: expected none where database names one",
   ],
   [
     "an expiry of another form",

@@ -21,7 +21,10 @@ Deno.test("a device gets a token with a code that its user types in", async (t) 
     client_name: "Terminal",
   });
   const begin = async () => {
-    const { status, body } = await postForm(`${issuer}/oauth/device`, { client_id: client.clientId });
+    const { status, body } = await postForm(`${issuer}/oauth/device`, {
+      client_id: client.clientId,
+      scope: "tool:usage",
+    });
     assert.equal(status, 200, JSON.stringify(body));
     return { device: String(body["device_code"]), user: String(body["user_code"]), body };
   };
@@ -43,6 +46,7 @@ Deno.test("a device gets a token with a code that its user types in", async (t) 
     assert.match(end.html, /Access allowed/);
     const tokens = await poll(code.device);
     assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
+    assert.equal(tokens.body["scope"], "tool:usage");
     const { post } = createToolClient({ url: issuer, token: String(tokens.body["access_token"]) });
     const ping = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}');
     await ping.body?.cancel();

@@ -86,12 +86,12 @@ testWithPgvectorServer("a token for the RAG server asks its pipelines, and nothi
     const metadataUrl = `${both.url}/.well-known/oauth-protected-resource/v1`;
     assert.deepEqual([refused.status, refused.headers.get("www-authenticate")], [
       401,
-      `Bearer resource_metadata="${metadataUrl}", scope="mcp"`,
+      `Bearer resource_metadata="${metadataUrl}", scope="docs:ask"`,
     ]);
     assert.deepEqual(await (await fetch(metadataUrl)).json(), {
       resource: both.resource,
       authorization_servers: [both.oauth.issuer],
-      scopes_supported: ["mcp"],
+      scopes_supported: ["docs:ask"],
       bearer_methods_supported: ["header"],
       resource_name: "Postern",
     });

@@ -50,6 +50,9 @@ Deno.test("the RAG server knows API tokens and sessions, and what each may use",
     log: { access: true },
   }, ["alice", "bob"]);
   const { token, id } = await folder.addToken();
+  const forTeam = await folder.addToken({ limits: { pipelines: ["team", "open"] } });
+  const forNone = await folder.addToken({ limits: { tools: ["query_database"] } });
+  const forOthers = await folder.addToken({ limits: { networks: ["192.0.2.0/24"] } });
   await using server = await startServer(["-rag", "-config", folder.configFile]);
 
   await t.step("a token uses what is open to all, and the rest does not exist for it", async () => {
@@ -63,6 +66,15 @@ Deno.test("the RAG server knows API tokens and sessions, and what each may use",
     ];
     assert.equal(hidden.status, 404);
     assert.equal(hidden.body.error?.message, absent.body.error?.message.replace("mate", "team"));
+  });
+
+  await t.step("a token that may do one thing asks what it names, of what is open to all", async () => {
+    const pipelinesOf = async ({ token }: { token: string }) =>
+      (await clientOf(server, token).get("/v1/pipelines")).body.pipelines?.map(({ name }) => name);
+    assert.deepEqual([await pipelinesOf(forTeam), await pipelinesOf(forNone)], [["open"], []]);
+    const { status, body } = await clientOf(server, forNone.token).post("open", { query: "q" });
+    assert.deepEqual([status, body.error?.code], [404, "PIPELINE_NOT_FOUND"]);
+    assert.equal((await clientOf(server, forOthers.token).get("/v1/pipelines")).status, 401);
   });
 
   await t.step("nobody gets the description, whether it lives, its status, and nothing else", async () => {

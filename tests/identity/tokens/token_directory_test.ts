@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { presentToken } from "../../../src/identity/presented_token.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { silentLogger } from "../../../src/core/logger.ts";
+import { parseLimits } from "../../../src/identity/tokens/limited_tokens.ts";
 import { addToken, type TokenRecord } from "../../../src/identity/tokens/token_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { createTokenIndex, openTokenDirectory } from "../../../src/identity/tokens/token_directory.ts";
@@ -97,5 +98,25 @@ Deno.test("sweep() takes an expired token out of a file that could not be writte
   await tokens.sweep();
   const swept = await Deno.readTextFile(path);
   assert.ok(swept.includes(lasting.record.hash) && !swept.includes(id));
+  assert.deepEqual(ended, [id]);
+});
+
+Deno.test("adopt() ends a token that may do something else than before, and no other", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "tokens.yaml");
+  const limits = parseLimits({ tools: "query_database" });
+  const { record: { id } } = await addToken({ path, ...limits, expiry: "never", now: 0 });
+  await addToken({ path, expiry: "never", now: 0 });
+  const ended: string[] = [];
+  const tokens = await openTokenDirectory({
+    path,
+    now: () => 0,
+    logger: silentLogger,
+    onEnded: (id) => ended.push(id),
+  });
+  const text = await Deno.readTextFile(path);
+  tokens.adopt(await tokens.read({ path, text: `${text}# a comment\n` }));
+  assert.deepEqual(ended, []);
+  tokens.adopt(await tokens.read({ path, text: text.replace("query_database", "count_rows") }));
   assert.deepEqual(ended, [id]);
 });

@@ -10,6 +10,7 @@ import {
   readTokenFile,
   removeToken,
 } from "../../../src/identity/tokens/token_file.ts";
+import { parseLimits } from "../../../src/identity/tokens/limited_tokens.ts";
 import { pgedgeTokenFile } from "../pgedge_token_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
@@ -46,6 +47,46 @@ Deno.test("readTokenFile() reads the layout of the documentation", async () => {
     expiresAt: Date.UTC(2026, 11, 31, 23, 59, 59),
   }]);
 });
+
+Deno.test("readTokenFile() reads what a token is limited to, as addToken() writes it", async () => {
+  await using folder = await temporaryFolder();
+  const path = `${folder.path}/tokens.yaml`;
+  const texts = { tools: "query_database,count_rows", pipelines: " docs ", networks: "10.0.0.0/8, ::1" };
+  const { record } = await addToken({ path, ...parseLimits(texts), expiry: "never", now: 0 });
+  const { records: [read], faults } = await readTokenFile(path);
+  assert.deepEqual(faults, []);
+  assert.deepEqual(read, record);
+  assert.deepEqual(read?.limits, {
+    tools: ["query_database", "count_rows"],
+    pipelines: ["docs"],
+    networks: ["10.0.0.0/8", "::1"],
+  });
+  const text = await Deno.readTextFile(path);
+  assert.match(
+    text,
+    /tools: query_database, count_rows\n {4}pipelines: docs\n {4}networks: 10.0.0.0\/8, ::1/,
+  );
+});
+
+const oneLine = "expected one or more on one line, with commas between them";
+const limitFaults: [line: string, reason: string][] = [
+  ["tools:", `tools: ${oneLine}`],
+  ['tools: ""', `tools: ${oneLine}`],
+  ["tools: [query_database]", `tools: ${oneLine}`],
+  ["pipelines: docs,", `pipelines: ${oneLine}`],
+  ["databases: ~", `databases: ${oneLine}`],
+  ["{ database: a, databases: b }", "databases: expected none where database names one"],
+  ["networks: 10.0.0.0/33", "networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32"],
+];
+for (const [line, reason] of limitFaults) {
+  Deno.test(`readTokenFile() loads no token with ${line}: it would be allowed more than it is`, async () => {
+    const fields = line.startsWith("{") ? line.slice(2, -2).replace(", ", "\n    ") : line;
+    const { records, faults } = await read(`tokens:\n  a:\n    hash: ${hashA}\n    ${fields}\n`);
+    assert.deepEqual(records, []);
+    assert.match(faults[0]?.message ?? "", /^Cannot load token "a" \(PATH, line \d\): /);
+    assert.deepEqual(faults.map(({ message }) => message.split("): ")[1]), [reason]);
+  });
+}
 
 Deno.test("readTokenFile() takes a hash alone, in capitals too: not bound, no expiry", async () => {
   const { records, faults } = await read(`tokens: { t1: { hash: ${"AB".repeat(32)} } }`);
@@ -142,13 +183,13 @@ const badEntries: [title: string, entry: string, line: number, reason: string][]
     "a misspelt expiry",
     `\n    hash: ${hashB}\n    expire_at: 2026-01-01`,
     4,
-    'unknown field "expire_at"; expected hash, annotation, database, created_at or expires_at',
+    'unknown field "expire_at"; expected hash, annotation, database, tools, databases, pipelines, networks, created_at or expires_at',
   ],
   [
     "__proto__ as a field",
     `{ hash: ${hashB}, __proto__: { database: x } }`,
     2,
-    'unknown field "__proto__"; expected hash, annotation, database, created_at or expires_at',
+    'unknown field "__proto__"; expected hash, annotation, database, tools, databases, pipelines, networks, created_at or expires_at',
   ],
   ["a field twice", `{ hash: ${hashB}, hash: ${hashB} }`, 2, 'the field "hash" appears twice'],
   [

@@ -114,6 +114,7 @@ Deno.test("check() counts positions in characters, from 1", () => {
 Deno.test("check() passes on PostgreSQL's own words on a syntax error", () => {
   assert.deepEqual(guard.check("SELECT * FRM t"), {
     ok: false,
+    rule: "grammar",
     reason: 'syntax error at or near "FRM"',
     sqlState: "42601",
     position: 10,

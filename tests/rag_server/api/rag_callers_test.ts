@@ -16,7 +16,8 @@ const principals: Readonly<Record<string, Principal>> = {
   free: { kind: "token", id: "free" },
   bound: { kind: "token", id: "bound", database: "open" },
   alice: { kind: "session", id: "s1", username: "alice" },
-  narrow: { kind: "session", id: "s2", username: "alice", scopes: ["other"] },
+  narrow: { kind: "issuer", issuer: "https://idp.example.com", subject: "a", groups: [], scopes: ["other"] },
+  reader: { kind: "session", id: "s2", username: "alice", scopes: ["db:read"] },
   stranger: issuer,
   operator: { ...issuer, groups: ["ops"] },
 };
@@ -35,6 +36,7 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
       pipeline("ops", ["group:ops"]),
     ]),
     authentication: {
+      server: "rag_server",
       authenticator: {
         authenticate: (header) => Promise.resolve(principals[/^Bearer (\w+)$/.exec(header ?? "")?.[1] ?? ""]),
       },
@@ -142,6 +144,13 @@ Deno.test("without a token the health is its status alone", async () => {
   const { send, as } = setUp();
   assert.equal((await send("GET", "/v1/health")).text, '{"status":"healthy"}');
   assert.equal((await as("wrong")("GET", "/v1/health")).text, '{"status":"healthy"}');
+});
+
+Deno.test("a token of Postern's own needs the scope for documents", async () => {
+  const { as } = setUp();
+  const { status, headers } = await as("reader")("GET", "/v1/pipelines");
+  const challenge = 'Bearer error="insufficient_scope", scope="db:read docs:ask"';
+  assert.deepEqual([status, headers.get("www-authenticate")], [403, challenge]);
 });
 
 Deno.test("a token without a scope that the server needs gets 403", async () => {

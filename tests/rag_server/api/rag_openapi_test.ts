@@ -50,7 +50,7 @@ Deno.test("the description has a scheme for each issuer whose tokens let callers
       issuer: "https://mcp.example.com",
       authorizationUrl: "https://mcp.example.com/oauth/authorize",
       tokenUrl: "https://mcp.example.com/oauth/token",
-      scopes: ["mcp"],
+      scopes: ["docs:ask"],
     },
     identityProvider: { issuer: "https://login.example.com/realms/staff", requiredScopes: ["docs:read"] },
   };
@@ -66,7 +66,7 @@ Deno.test("the description has a scheme for each issuer whose tokens let callers
         authorizationUrl: "https://mcp.example.com/oauth/authorize",
         tokenUrl: "https://mcp.example.com/oauth/token",
         refreshUrl: "https://mcp.example.com/oauth/token",
-        scopes: { mcp: "All that the user may do" },
+        scopes: { "docs:ask": "ask for answers from the documents that you may use, in your name" },
       },
     },
   });

@@ -74,7 +74,9 @@ Deno.test("with builtins.list: search, no list changes with the file", async () 
 Deno.test("a tool of the file needs the scopes that are set for its name", async () => {
   const { registry, offer } = await setUp({ scopesByTool: { one: ["db:one"] } });
   await offer(tool(""));
-  const caller = (scopes: string[]) => ({ kind: "session" as const, id: "s", username: "alice", scopes });
+  const caller = (scopes: string[]) => {
+    return { kind: "issuer" as const, issuer: "https://idp.example.com", subject: "a", groups: [], scopes };
+  };
   const call = (scopes: string[]) =>
     registry.prepareCall("one", {}, caller(scopes)).run({
       principal: caller(scopes),

@@ -177,8 +177,12 @@ testWithPostgres("a schema needs the scopes of the tool that tells the same", as
   await using database = await createTestDatabase();
   await using tools = await createToolFixture({ main: { database } });
   using fixture = createResourceFixture(tools.directory, { scopes: ["schema"] });
-  assert.equal((await fixture.read("pg://main/schema", user("alice", ["schema"]))).table_count, 0);
-  const lacking = user("alice", ["other"]);
+  const caller = (scope: string) => {
+    const issuer = "https://idp.example.com";
+    return { kind: "issuer" as const, issuer, subject: "alice", groups: [], scopes: [scope] };
+  };
+  assert.equal((await fixture.read("pg://main/schema", caller("schema"))).table_count, 0);
+  const lacking = caller("other");
   for (const uri of ["pg://main/schema", "pg://main/public/none"]) {
     await assert.rejects(fixture.read(uri, lacking), {
       code: "forbidden",

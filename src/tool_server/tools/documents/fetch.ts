@@ -3,6 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { StoredDocument } from "../../../rag_server/mod.ts";
 import type { CallContext } from "../../call_context.ts";
+import { type AccessObject, visibleTo } from "../../../identity/access_rules.ts";
+import { mayRead } from "../../resources/builtin_resource.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import {
   type DocumentAddress,
@@ -87,12 +89,14 @@ export async function readDocument(
   });
 }
 
+const documents: AccessObject = { kind: "resource", name: "document" };
+
 /** The documents of pipelines, which are too many to list: `search` and answers lead to them. */
 export function documentResources(pipelines: PipelineDirectory): ResourceSource {
   return {
     list: () => [],
     templates: (principal) =>
-      pipelines.showing(principal).length === 0 ? [] : [{
+      pipelines.showing(principal).length === 0 || visibleTo(principal, [documents]).length === 0 ? [] : [{
         uriTemplate: documentTemplate,
         name: "document",
         title: "Document of a pipeline",
@@ -100,7 +104,7 @@ export function documentResources(pipelines: PipelineDirectory): ResourceSource 
         mimeType: "text/plain",
       }],
     async read(uri, context) {
-      if (!isDocumentUri(uri)) return undefined;
+      if (!isDocumentUri(uri) || !mayRead(context.principal, documents, uri)) return undefined;
       const address = readDocumentId(uri);
       const document = address && await readDocument(pipelines, address, context);
       if (address === undefined || document === undefined) return undefined;

@@ -1,0 +1,68 @@
+import type { ServedBy } from "../core/metrics/server_metrics.ts";
+
+/** Of access tokens of the built-in authorization server: all that the user may do. What has it is bound to no scopes. */
+export const everyScope = "mcp";
+
+/** To read databases, and to ask for documents: together all there is to do. */
+const [dbRead, docsAsk] = ["db:read", "docs:ask"] as const;
+
+/** What a client of each server is asked to ask for. */
+export const scopesOfServer: Readonly<Record<ServedBy, readonly string[]>> = {
+  tool_server: [dbRead, docsAsk],
+  rag_server: [docsAsk],
+};
+
+/** To call one tool. */
+export const toolScope = (tool: string) => `tool:${tool}`;
+
+/** That consent shows; nobody reads more. */
+const mostScopes = 20;
+
+/** Those of a request's `scope` that Postern knows; where there is none, or too many, all that the user may do. */
+export function readScopes(text: unknown): readonly string[] {
+  const all: readonly string[] = [everyScope, dbRead, docsAsk];
+  const asked = typeof text === "string" ? [...new Set(text.split(" "))] : [];
+  const known = asked.filter((each) => all.includes(each) || /^tool:[\w-]{1,64}$/.test(each));
+  const isAll = known.length === 0 || known.length > mostScopes || known.includes(everyScope);
+  return isAll ? [everyScope] : known;
+}
+
+/** What a scope lets its bearer do, for people; `server`: that the token is for. */
+export function scopeText(scope: string, server: ServedBy | undefined): string {
+  const [, tool] = scope.split("tool:");
+  if (tool !== undefined) return `call the tool ${tool}, in your name`;
+  return scope === docsAsk || (scope === everyScope && server === "rag_server")
+    ? "ask for answers from the documents that you may use, in your name"
+    : "read the databases that you may use, in your name";
+}
+
+/** The tools that read pipelines: whoever may call one may ask the RAG server, and the other way round. */
+export const documentTools: readonly string[] = ["ask_pipeline", "search", "fetch", "search_knowledgebase"];
+
+/** Those that tell nothing of databases and documents. */
+const freeTools: readonly string[] = ["authenticate_user", "find_tools", "logout", "usage"];
+
+/** The tools that tell what a resource does. */
+export function toolsOfResource(name: string): readonly string[] {
+  if (name === "document") return documentTools;
+  const tool = /^(?:databases|system_info)$/.test(name) ? "list_databases" : "get_schema_info";
+  return /^(?:databases|system_info|schema|table)$/.test(name) ? ["read_resource", tool] : ["read_resource"];
+}
+
+/** The scope that a token with others lacks for an object; undefined where it lacks none. */
+export function missingOwnScope(held: readonly string[], kind: string, name: string): string | undefined {
+  const needs = (scope: string, tools: readonly string[]) =>
+    [scope, ...tools.map(toolScope)].some((each) => held.includes(each)) ? undefined : scope;
+  switch (kind) {
+    case "server":
+      return name === "rag_server" ? needs(docsAsk, documentTools) : undefined;
+    case "tool":
+      if (freeTools.includes(name)) return undefined;
+      return needs(documentTools.includes(name) ? docsAsk : dbRead, [name]);
+    case "resource":
+      return needs(name === "document" ? docsAsk : dbRead, toolsOfResource(name));
+    default:
+      // that a tool reads
+      return undefined;
+  }
+}
