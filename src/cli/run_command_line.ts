@@ -50,8 +50,10 @@ async function perform(
 ): Promise<number | void> {
   const flags = parseFlags(args);
   const { print } = output;
-  // a server may need it to start others like it, see `giveUpPermissions`
-  if (flags.operation !== "run") await Deno.permissions.revoke({ name: "run" });
+  // a server may need it to start others like it, see `giveUpPermissions`, and `-ingest` for git
+  if (flags.operation !== "run" && flags.operation !== "ingest") {
+    await Deno.permissions.revoke({ name: "run" });
+  }
   if (!opensModels.has(flags.operation)) await Deno.permissions.revoke({ name: "ffi" });
   switch (flags.operation) {
     case "help": {

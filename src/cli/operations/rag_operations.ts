@@ -5,7 +5,7 @@ import {
   openOperatorPipeline,
   type OperatorPipeline,
 } from "../../app/rag/operator_pipelines.ts";
-import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
+import { type Config, type PipelineConfig, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
@@ -15,7 +15,11 @@ import { evaluateAnswers } from "../../rag_server/evaluate/evaluate_answers.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
+import type { ConfiguredSource } from "../../rag_server/ingest/given_paths.ts";
 import { chunkSizes } from "../../rag_server/ingest/ingest.ts";
+import { openGitSource } from "../../rag_server/ingest/sources/git_source.ts";
+import { openS3Source } from "../../rag_server/ingest/sources/s3_source.ts";
+import { openWebSource } from "../../rag_server/ingest/sources/web_source.ts";
 import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
 import { reembedPipeline } from "./reembed_operation.ts";
 import { setUpWatch, watchPipeline } from "./watch_operation.ts";
@@ -90,9 +94,12 @@ async function usePipeline(
     case "drop-index":
       return await dropPipelineIndex({ named, progress, print, signal });
     case "ingest": {
-      await using connection = await named.connect(signal);
       const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
+      await using opened = new AsyncDisposableStack();
+      const configured = openSources(own, config, opened);
+      if (!own.sources?.some(({ git }) => git)) await Deno.permissions.revoke({ name: "run" });
+      await using connection = await named.connect(signal);
       const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
       const { fault } = await named.pipeline.choose(session.query);
       if (fault !== undefined) throw fault;
@@ -104,7 +111,7 @@ async function usePipeline(
         ...chunkSizes(own.chunks, providers.embedding),
         paths: flags.paths,
         sourceName: flags.source,
-        configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
+        configured,
         isDryRun: flags.isDryRun,
         isRemovalConfirmed: flags.isRemovalConfirmed,
         json: flags.json,
@@ -270,6 +277,17 @@ async function untilInterrupted<T>(operation: (signal: AbortSignal) => Promise<T
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
+}
+
+/** The sources of a pipeline, and those of others for its table. What they leave behind is removed with `opened`. */
+function openSources(own: PipelineConfig, config: Config, opened: AsyncDisposableStack): ConfiguredSource[] {
+  const sources = [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)];
+  return sources.map(({ git, s3, http, ...source }) => {
+    const bucket = s3 && openS3Source({ ...s3, keys: config.vendors.aws });
+    const remote = bucket ?? (git && openGitSource(git)) ?? (http && openWebSource(http));
+    opened.defer(() => remote?.close?.());
+    return { ...source, ...defined({ remote }) };
+  });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, withLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
-import { type FileNote, findFiles } from "./find_files.ts";
+import { type FileNote, findFiles, reasonOf } from "./find_files.ts";
 import { type ConfiguredSource, type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
 import {
   type FileRecord,
@@ -26,6 +26,7 @@ import {
 import { goneRecords, planSource, refuseRemoval, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
+import { findRemoteFiles } from "./sources/find_remote_files.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
 
@@ -226,10 +227,19 @@ async function planSources(
   const ownNames = new Set([...configured, ...sources].map(({ name }) => name));
   const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
   for (const source of sources) {
-    const found = await findFiles(source.scopes, options);
-    const plan = await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
-    if (typeof plan === "string") planned.refusals.push(plan);
-    else planned.plans.push(plan);
+    const remote = configured.find(({ name }) => name === source.name)?.remote;
+    const found = await (remote === undefined
+      ? findFiles(source.scopes, options)
+      : findRemoteFiles(remote, options).catch((error: unknown) => {
+        signal.throwIfAborted();
+        return `Cannot ingest source "${source.name}" (${source.folder}): ${reasonOf(error)}`;
+      }));
+    const plan = typeof found === "string"
+      ? found
+      : await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
+    if (typeof plan === "string") {
+      planned.refusals.push(plan);
+    } else planned.plans.push(plan);
   }
   return planned;
 }
