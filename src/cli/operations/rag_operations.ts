@@ -27,6 +27,7 @@ import { createSqlSession } from "../../postgres/sql_session.ts";
 import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
+import { watchSources } from "./watch_sources.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 import { createProgress } from "../progress_bar.ts";
@@ -99,28 +100,36 @@ async function usePipeline(
       await using opened = new AsyncDisposableStack();
       const configured = openSources(own, config, opened);
       if (!own.sources?.some(({ git }) => git)) await Deno.permissions.revoke({ name: "run" });
-      await using connection = await named.connect(signal);
-      const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
-      const { fault } = await named.pipeline.choose(session.query);
-      if (fault !== undefined) throw fault;
-      return await ingestOperation({
-        pipeline: own.name,
-        connection,
-        table,
-        embedding: providers.embedding,
-        ...chunkSizes(own.chunks, providers.embedding),
-        paths: flags.paths,
-        sourceName: flags.source,
-        configured,
-        isDryRun: flags.isDryRun,
-        isRemovalConfirmed: flags.isRemovalConfirmed,
-        json: flags.json,
-        progress,
-        now: () => performance.now(),
-        metricsFolder: config.metrics.ingest_folder,
-        signal,
-        logger,
-      }, print);
+      const ingestOnce = async (work: AbortSignal) => {
+        await using connection = await named.connect(work);
+        const session = createSqlSession(connection, work, `ingest into pipeline "${own.name}"`);
+        const { fault } = await named.pipeline.choose(session.query);
+        if (fault !== undefined) throw fault;
+        await ingestOperation({
+          pipeline: own.name,
+          connection,
+          table,
+          embedding: providers.embedding,
+          ...chunkSizes(own.chunks, providers.embedding),
+          paths: flags.paths,
+          sourceName: flags.source,
+          configured,
+          isDryRun: flags.isDryRun,
+          isRemovalConfirmed: flags.isRemovalConfirmed,
+          isWatching: flags.isWatching,
+          json: flags.json,
+          progress,
+          now: () => performance.now(),
+          metricsFolder: config.metrics.ingest_folder,
+          signal: work,
+          stopping: signal,
+          logger,
+        }, print);
+      };
+      if (!flags.isWatching) return await ingestOnce(signal);
+      const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);
+      const paths = flags.paths.length > 0 ? flags.paths : folders.map(({ path }) => path);
+      return await watchSources({ ingestOnce, paths, pollMs: flags.pollMs, stopping: signal, logger });
     }
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });

@@ -45,6 +45,8 @@ export interface IngestOptions extends PathOptions {
   /** Only say what would be done: nothing is written, and the provider is not asked. */
   readonly isDryRun?: boolean;
   readonly signal: AbortSignal;
+  /** Ends the run after the file under way: what was read is written, and nothing removed. */
+  readonly stopping?: AbortSignal;
   readonly logger: Logger;
   readonly onProgress?: (progress: IngestProgress) => void;
   /** The most tokens of a chunk, as `countTokens` counts. */
@@ -134,7 +136,7 @@ async function run(
   given: GivenPaths,
   named: NamedRelation,
 ): Promise<IngestSummary> {
-  const { table, embedding, signal, logger, onProgress, isDryRun = false } = options;
+  const { table, embedding, signal, stopping, logger, onProgress, isDryRun = false } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   if (!isDryRun) await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
@@ -165,6 +167,7 @@ async function run(
   async function readFiles({ found, records, source }: SourcePlan): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const file of found.files) {
+      if (stopping?.aborted) break;
       const record = records.get(file.path);
       const reading = await reader.read(file, record, signal);
       if (reading.kind !== "skipped") kept.add(file.path);
@@ -179,7 +182,9 @@ async function run(
   let fault: ProviderError | undefined;
   try {
     for (const plan of plans) {
-      const goneNow = goneRecords(plan, await readFiles(plan));
+      const kept = await readFiles(plan);
+      if (stopping?.aborted) break;
+      const goneNow = goneRecords(plan, kept);
       const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
       if (refusal === undefined) gone.push(...goneNow);
       else refusals.push(refusal);
@@ -194,7 +199,9 @@ async function run(
     logger.debug("embedding failed", { detail: error.detail });
     fault = error;
   }
-  const removed = fault === undefined ? await removeGone(options, session, target, gone) : 0;
+  const removed = fault === undefined && !stopping?.aborted
+    ? await removeGone(options, session, target, gone)
+    : 0;
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);
   }
