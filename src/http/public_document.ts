@@ -20,7 +20,7 @@ export interface DocumentResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Undefined where it is larger than was asked for. */
-  readonly body: Uint8Array | undefined;
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
 export interface PublicDocument {
@@ -134,7 +134,7 @@ async function writeAll(connection: Deno.Conn, text: string): Promise<void> {
 }
 
 /** Ends as soon as the message is whole, or too large: some servers keep the connection open all the same. */
-async function readMessage(connection: Deno.Conn, maxBytes: number): Promise<Uint8Array> {
+async function readMessage(connection: Deno.Conn, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const mostBytes = maxHeadBytes + 2 * maxBytes;
   let bytes = new Uint8Array(Math.min(64 * 1024, mostBytes));
   let filled = 0;
@@ -159,7 +159,7 @@ async function readMessage(connection: Deno.Conn, maxBytes: number): Promise<Uin
 const latin1 = new TextDecoder("latin1");
 
 /** Head and body, apart; undefined as long as the head is not there. */
-function split(bytes: Uint8Array): { head: string; body: Uint8Array } | undefined {
+function split(bytes: Uint8Array<ArrayBuffer>): { head: string; body: Uint8Array<ArrayBuffer> } | undefined {
   const end = latin1.decode(bytes.subarray(0, maxHeadBytes)).indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   return { head: latin1.decode(bytes.subarray(0, end)), body: bytes.subarray(end + 4) };
@@ -172,7 +172,7 @@ function headersOf(head: string): Headers {
   return new Headers(fields);
 }
 
-function isWhole(bytes: Uint8Array, maxBytes: number): boolean {
+function isWhole(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): boolean {
   const message = split(bytes);
   if (message === undefined) return false;
   const headers = headersOf(message.head);
@@ -187,7 +187,7 @@ function isChunked(headers: Headers): boolean {
   return headers.get("transfer-encoding")?.toLowerCase() === "chunked";
 }
 
-function readResponse(bytes: Uint8Array, maxBytes: number): DocumentResponse {
+function readResponse(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): DocumentResponse {
   const message = split(bytes);
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(message?.head ?? "")?.[1]);
   if (message === undefined || Number.isNaN(status)) throw new Refusal("no answer of HTTP came");
@@ -204,8 +204,8 @@ function readResponse(bytes: Uint8Array, maxBytes: number): DocumentResponse {
 }
 
 /** A chunked body as it was (RFC 9112, section 7.1); undefined where its end is missing. */
-function unchunk(bytes: Uint8Array): Uint8Array | undefined {
-  const parts: Uint8Array[] = [];
+function unchunk(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
   let at = 0;
   while (true) {
     const line = /^([\da-f]{1,6})[^\r\n]*\r\n/i.exec(latin1.decode(bytes.subarray(at, at + 80)));
@@ -219,7 +219,7 @@ function unchunk(bytes: Uint8Array): Uint8Array | undefined {
   }
 }
 
-function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+function concatenated(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

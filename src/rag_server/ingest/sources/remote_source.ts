@@ -27,7 +27,7 @@ export type RemoteReading = RemoteContent | "unchanged" | { readonly skipped: st
 
 interface RemoteContent {
   /** Undefined where there are more than was asked for. */
-  readonly bytes: Uint8Array | undefined;
+  readonly bytes: Uint8Array<ArrayBuffer> | undefined;
   readonly mark: string;
   /** Says the format where the path does not. */
   readonly suffix?: string;

@@ -135,10 +135,10 @@ export function openWebSource(settings: WebSettings): RemoteSource {
 }
 
 /** Of gzip. What is small when it is packed may be endless. */
-async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
+async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  const packed = new Blob([new Uint8Array(bytes)]).stream();
+  const packed = new Blob([bytes]).stream();
   for await (const part of packed.pipeThrough(new DecompressionStream("gzip"))) {
     size += part.length;
     if (size > maxSitemapBytes) {
