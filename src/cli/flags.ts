@@ -76,6 +76,12 @@ const groups = [
         "confirm-removal",
         "Let -ingest remove most of the known files of a source, or a source that is not configured",
       ),
+      option("watch", "Let -ingest go on and ingest what changes, until it is stopped"),
+      option(
+        "poll",
+        "How often -watch ingests where it sees no change, as of sources that are no folders (default 5m)",
+        "DURATION",
+      ),
       operation(
         "index-pipeline",
         "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
@@ -285,6 +291,8 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "source": ["ingest"],
   "dry-run": ["ingest"],
   "confirm-removal": ["ingest"],
+  "watch": ["ingest"],
+  "poll": ["watch"],
   "overwrite": ["init"],
   "retry-failed": ["watch-pipeline"],
   "switch-to": ["reembed"],

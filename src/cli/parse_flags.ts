@@ -71,6 +71,7 @@ export function parseFlags(args: readonly string[]) {
       pipeline: pipelineOperations.map(valueOf).find((text) => text !== undefined),
       /** The name of a source of `-ingest`. */
       source: option("source"),
+      pollMs: checkPoll(option("poll")),
       queriesFile: option("queries"),
       qrelsFile: option("qrels"),
       switchTo: checkSide(option("switch-to")),
@@ -83,6 +84,8 @@ export function parseFlags(args: readonly string[]) {
       Object.fromEntries(limitNames.map((name) => [name, option(`token-${name}`)])),
     ),
     isDryRun: isOn("dry-run"),
+    /** Whether `-ingest` goes on until it is stopped. */
+    isWatching: isOn("watch"),
     /** Whether `-evaluate` judges answers too. */
     judgesAnswers: isOn("answers"),
     isRetry: isOn("retry-failed"),
@@ -202,6 +205,8 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
   }
+  const once = ["dry-run", "confirm-removal"].find(isOn);
+  if (isOn("watch") && once !== undefined) throw new UsageError(`-watch and -${once} exclude each other`);
   const needed = operation === "reembed" && ["queries", "qrels"].some(isOn) ? "evaluate" : operation;
   for (const name of given.get("pull")?.text === knownModel.name ? [] : neededFlags[needed] ?? []) {
     const { placeholder } = allFlags.get(name) ?? {};
@@ -244,6 +249,12 @@ function checkExpiry(text: string | undefined): string | undefined {
   throw new UsageError(
     `-token-expiry expects a duration such as 12h, 30d or 1y, or never; got ${quote(text)}`,
   );
+}
+
+function checkPoll(text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : parseDuration(text) ?? 0;
+  if (ms !== 0) return ms;
+  throw new UsageError(`-poll expects a duration such as 15m; got ${quote(text ?? "")}`);
 }
 
 function checkClaims(text: string | undefined): string | undefined {

@@ -109,7 +109,8 @@ async function perform(
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
   const { startsPrograms } = await import("../app/processes/give_up_permissions.ts");
-  if (flags.operation !== "run" && !startsPrograms(config)) await giveUpRun();
+  // a server may start others like it, and `-ingest` looks itself what it starts
+  if (flags.operation !== "run" && flags.operation !== "ingest" && !startsPrograms(config)) await giveUpRun();
   if (flags.operation === "run") {
     const { demo, rag } = flags;
     const reload = path === undefined ? {} : { reload: { path, load } };

@@ -123,6 +123,8 @@ export interface VendorKey {
 /** What the environment says about the vendors, under the names that their own programs know. */
 export interface Vendors {
   readonly keys: Readonly<Record<KeyVendor, VendorKey>>;
+  /** Of Amazon's programs. Optional: none where there is no key. */
+  readonly aws?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   /** `OLLAMA_HOST`, as a URL. */
   readonly ollama_url?: string;
 }
@@ -146,6 +148,8 @@ export function vendorsFrom(env: Environment): Vendors {
     };
   };
   const ollama = env["OLLAMA_HOST"]?.trim();
+  const aws = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+  const [accessKeyId, secretAccessKey, sessionToken] = aws.map((name) => env[name]?.trim() || undefined);
   return {
     keys: {
       anthropic: key("anthropic"),
@@ -154,6 +158,9 @@ export function vendorsFrom(env: Environment): Vendors {
       voyage: key("voyage"),
       cohere: key("cohere"),
     },
+    ...(accessKeyId && secretAccessKey
+      ? { aws: { accessKeyId, secretAccessKey, ...defined({ sessionToken }) } }
+      : {}),
     ...(ollama ? { ollama_url: ollamaUrl(ollama) } : {}),
   };
 }

@@ -10,6 +10,9 @@ import { noName } from "./schema/identity.ts";
 const defaultPoolMaxConns = 10;
 
 type Parsed = ParsedConfig["pipelines"][number];
+type ParsedSource = NonNullable<Parsed["sources"]>[number];
+/** Of one that is no folder, `path` is what tells it from others. */
+type SourceConfig = Omit<ParsedSource, "name" | "path"> & { readonly name: string; readonly path: string };
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
 
 /** Of `onnx`: a model of this machine. */
@@ -76,8 +79,8 @@ export interface PipelineConfig extends RowSecurity {
     readonly hosts: readonly { readonly host: string; readonly port: number }[];
   };
   readonly tables: Parsed["tables"];
-  /** Folders, by names; paths are absolute. */
-  readonly sources?: readonly { readonly name: string; readonly path: string }[];
+  /** Paths of folders are absolute. */
+  readonly sources?: readonly SourceConfig[];
   /** By columns. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
@@ -138,10 +141,10 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     ...rowSecurity(pipeline, config),
     tables: pipeline.tables,
     ...(pipeline.sources === undefined ? {} : {
-      sources: pipeline.sources.map(({ name, path }) => ({
-        name: (name ?? basename(path)).normalize("NFC"),
-        path,
-      })),
+      sources: pipeline.sources.map((source) => {
+        const path = source.path ?? locationOf(source);
+        return { ...source, name: (source.name ?? basename(path)).normalize("NFC"), path };
+      }),
     }),
     embedding_llm: embedding,
     ...defined({ reembed }),
@@ -160,6 +163,16 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
   };
+}
+
+/** Of two that lie in each other as paths do, the outer one has the files of the inner one too. */
+function locationOf({ git, s3, http }: ParsedSource): string {
+  const parts = git !== undefined
+    ? [`git:${git.url}${git.branch === undefined ? "" : `@${git.branch}`}`, git.path]
+    : s3 !== undefined
+    ? [s3.endpoint ?? "s3:/", s3.bucket, s3.prefix]
+    : [http?.sitemap ?? http?.pages?.[0]];
+  return parts.filter((part) => part !== undefined).join("/");
 }
 
 /** With `identity`, claims reach the policies of every pipeline, and a role of its own counts before theirs. */
@@ -189,7 +202,7 @@ function rowSecurity(
 export function sourcesOfOthers(
   { name: own, ...pipeline }: PipelineConfig,
   pipelines: readonly PipelineConfig[],
-): { name: string; path: string; otherPipeline: string }[] {
+): (SourceConfig & { otherPipeline: string })[] {
   const names = new Set(pipeline.sources?.map(({ name }) => name));
   const others = pipelines.filter((other) => other.name !== own && tableOf(other) === tableOf(pipeline));
   return others.flatMap(({ name: otherPipeline, sources = [] }) =>

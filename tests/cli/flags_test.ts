@@ -58,6 +58,7 @@ Deno.test("the flags are these", () => {
     "openapi",
     "overwrite",
     "password",
+    "poll",
     "probe",
     "processes",
     "pull",
@@ -91,6 +92,7 @@ Deno.test("the flags are these", () => {
     "username",
     "verify-audit",
     "version",
+    "watch",
     "watch-pipeline",
   ]);
 });
@@ -170,6 +172,7 @@ Deno.test("parseFlags() of nothing serves over standard input and output", () =>
     judgesAnswers: false,
     isRemovalConfirmed: false,
     isRetry: false,
+    isWatching: false,
     isOverwriteAllowed: false,
   });
 });
@@ -209,6 +212,7 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     judgesAnswers: false,
     isRemovalConfirmed: false,
     isRetry: false,
+    isWatching: false,
     isOverwriteAllowed: false,
     configPath: "a.yaml",
     tokenNote: "CI",
@@ -228,6 +232,8 @@ Deno.test("parseFlags() reads operations on pipelines, and the paths that -inges
     ["ingest", "docs", ["a.md", "folder"], "c.yaml", true],
   );
   assert.deepEqual([ingest.source, ingest.isDryRun, ingest.isRemovalConfirmed], [undefined, false, false]);
+  assert.deepEqual([ingest.isWatching, ingest.pollMs], [false, undefined]);
+  assert.equal(parseFlags(["-ingest", "docs", "-watch", "-poll", "15m"]).pollMs, 900_000);
   const sources = parseFlags(["-ingest", "docs", "-source", "wiki", "-dry-run", "-confirm-removal"]);
   assert.deepEqual(
     [sources.paths, sources.source, sources.isDryRun, sources.isRemovalConfirmed],
@@ -265,6 +271,10 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-rag-port", "1"], "-rag-port needs -rag"],
     [["-rag", "-doctor"], "-doctor and -rag exclude each other"],
     [["-source", "docs"], "-source needs -ingest"],
+    [["-ingest", "docs", "-poll", "1m"], "-poll needs -watch"],
+    [["-ingest", "docs", "-watch", "-poll", "0s"], '-poll expects a duration such as 15m; got "0s"'],
+    [["-ingest", "docs", "-watch", "-dry-run"], "-watch and -dry-run exclude each other"],
+    [["-ingest", "docs", "-watch", "-confirm-removal"], "-watch and -confirm-removal exclude each other"],
     [["-overwrite"], "-overwrite needs -init"],
     [["-init", "-db-hosts", "a,b"], "-init and -db-hosts exclude each other"],
     [["-index-pipeline", "docs", "-dry-run"], "-dry-run needs -ingest"],

@@ -124,6 +124,60 @@ Deno.test("a source needs a path and a name", async () => {
     ["pipelines[0].sources[1].name", `${expected}; got " "`],
   ]);
   assert.deepEqual(await faults(pipeline("p", "{ name: docs }")), [
-    ["pipelines[0].sources[0].path", "is required: expected a file's path"],
+    ["pipelines[0].sources[0]", "expected one of path, git, s3 and http; got a mapping"],
   ]);
+});
+
+Deno.test("sources elsewhere are told from each other by where they are", async () => {
+  const { config } = await load(
+    pipeline(
+      "p",
+      "{ git: { url: 'https://git.example.com/docs.git' } }, " +
+        "{ name: guides, git: { url: git@git.example.com:docs.git, branch: main, path: guides } }, " +
+        "{ s3: { bucket: docs, prefix: manuals } }, { name: site, http: { pages: ['https://example.com/a'] } }",
+    ),
+  );
+  assert.deepEqual(config.pipelines[0]?.sources?.map(({ name, path }) => [name, path]), [
+    ["docs.git", "git:https://git.example.com/docs.git"],
+    ["guides", "git:git@git.example.com:docs.git@main/guides"],
+    ["manuals", "s3://docs/manuals"],
+    ["site", "https://example.com/a"],
+  ]);
+  const url = "https://git.example.com/docs.git";
+  assert.deepEqual(
+    await faults(
+      pipeline("p", `{ name: all, git: { url: '${url}' } }, { git: { url: '${url}', path: guides } }`),
+    ),
+    [["pipelines[0].sources[1].path", "this folder and that of pipelines[0].sources[0] have the same files"]],
+  );
+});
+
+Deno.test("a source is one thing, and a repository's address neither an option nor one with a password", async () => {
+  for (const source of ["{ name: a }", "{ path: /a, s3: { bucket: b } }"]) {
+    assert.deepEqual(await faults(pipeline("p", source)), [
+      ["pipelines[0].sources[0]", "expected one of path, git, s3 and http; got a mapping"],
+    ]);
+  }
+  assert.deepEqual(await faults(pipeline("p", "{ http: { delay: 1s } }")), [
+    ["pipelines[0].sources[0].http", "expected a sitemap or pages; got a mapping"],
+  ]);
+  const urls = [
+    "--upload-pack=x",
+    "ext::sh -c x",
+    "https://user:s3cret@git.example.com/x",
+    "https://t@example.com/x",
+    "x",
+  ];
+  for (const url of urls) {
+    const [[path, message]] = await faults(pipeline("p", `{ git: { url: '${url}' } }`)) as string[][] & [
+      string[],
+    ];
+    assert.equal(path, "pipelines[0].sources[0].git.url");
+    assert.match(
+      message ?? "",
+      /^expected an address such as .*, without a password, or an absolute path/,
+      url,
+    );
+    assert.doesNotMatch(message ?? "", /s3cret/);
+  }
 });

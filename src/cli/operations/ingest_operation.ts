@@ -16,6 +16,8 @@ export interface IngestOperationOptions
   /** Print JSON in place of text for people. */
   readonly json: boolean;
   readonly progress: Progress;
+  /** Whether runs follow one another: one that finds nothing new prints nothing. */
+  readonly isWatching?: boolean;
   readonly now: () => number;
   /** Where to leave the metrics of the run, unless it is dry. */
   readonly metricsFolder?: string | undefined;
@@ -43,7 +45,10 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   await leaveMetrics(options, seconds(), summary);
   const { sources, fault, failed, skipped, refusals } = summary;
   for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
-  if (json) print(jsonText(summaryJson(summary, options, seconds())));
+  const { added, changed, removed } = summary;
+  if (options.isWatching && added + changed + removed === 0) {
+    // nothing new to tell
+  } else if (json) print(jsonText(summaryJson(summary, options, seconds())));
   else if (sources.length > 0 || refusals.length === 0) {
     summaryLines(summary, options, seconds()).forEach(print);
   }

@@ -1,11 +1,12 @@
 import { defined } from "../../core/defined.ts";
+import { startsPrograms } from "../../app/processes/give_up_permissions.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
   openOperatorPipeline,
   type OperatorPipeline,
 } from "../../app/rag/operator_pipelines.ts";
-import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
+import { type Config, type PipelineConfig, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
@@ -15,7 +16,11 @@ import { evaluateAnswers } from "../../rag_server/evaluate/evaluate_answers.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
+import type { ConfiguredSource } from "../../rag_server/ingest/given_paths.ts";
 import { chunkSizes } from "../../rag_server/ingest/ingest.ts";
+import { openGitSource } from "../../rag_server/ingest/sources/git_source.ts";
+import { openS3Source } from "../../rag_server/ingest/sources/s3_source.ts";
+import { openWebSource } from "../../rag_server/ingest/sources/web_source.ts";
 import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
 import { reembedPipeline } from "./reembed_operation.ts";
 import { setUpWatch, watchPipeline } from "./watch_operation.ts";
@@ -23,6 +28,7 @@ import { createSqlSession } from "../../postgres/sql_session.ts";
 import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
 import { ingestOperation } from "./ingest_operation.ts";
+import { watchSources } from "./watch_sources.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 import { createProgress } from "../progress_bar.ts";
@@ -90,30 +96,42 @@ async function usePipeline(
     case "drop-index":
       return await dropPipelineIndex({ named, progress, print, signal });
     case "ingest": {
-      await using connection = await named.connect(signal);
       const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
-      const session = createSqlSession(connection, signal, `ingest into pipeline "${own.name}"`);
-      const { fault } = await named.pipeline.choose(session.query);
-      if (fault !== undefined) throw fault;
-      return await ingestOperation({
-        pipeline: own.name,
-        connection,
-        table: { ...table, ...defined({ metadata: own.metadata }) },
-        embedding: providers.embedding,
-        ...chunkSizes(own.chunks, providers.embedding),
-        paths: flags.paths,
-        sourceName: flags.source,
-        configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
-        isDryRun: flags.isDryRun,
-        isRemovalConfirmed: flags.isRemovalConfirmed,
-        json: flags.json,
-        progress,
-        now: () => performance.now(),
-        metricsFolder: config.metrics.ingest_folder,
-        signal,
-        logger,
-      }, print);
+      await using opened = new AsyncDisposableStack();
+      const configured = openSources(own, config, opened);
+      const startsSome = startsPrograms(config) || own.sources?.some(({ git }) => git);
+      if (!startsSome) await Deno.permissions.revoke({ name: "run" });
+      const ingestOnce = async (work: AbortSignal) => {
+        await using connection = await named.connect(work);
+        const session = createSqlSession(connection, work, `ingest into pipeline "${own.name}"`);
+        const { fault } = await named.pipeline.choose(session.query);
+        if (fault !== undefined) throw fault;
+        await ingestOperation({
+          pipeline: own.name,
+          connection,
+          table: { ...table, ...defined({ metadata: own.metadata }) },
+          embedding: providers.embedding,
+          ...chunkSizes(own.chunks, providers.embedding),
+          paths: flags.paths,
+          sourceName: flags.source,
+          configured,
+          isDryRun: flags.isDryRun,
+          isRemovalConfirmed: flags.isRemovalConfirmed,
+          isWatching: flags.isWatching,
+          json: flags.json,
+          progress,
+          now: () => performance.now(),
+          metricsFolder: config.metrics.ingest_folder,
+          signal: work,
+          stopping: signal,
+          logger,
+        }, print);
+      };
+      if (!flags.isWatching) return await ingestOnce(signal);
+      const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);
+      const paths = flags.paths.length > 0 ? flags.paths : folders.map(({ path }) => path);
+      return await watchSources({ ingestOnce, paths, pollMs: flags.pollMs, stopping: signal, logger });
     }
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });
@@ -270,6 +288,17 @@ async function untilInterrupted<T>(operation: (signal: AbortSignal) => Promise<T
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
+}
+
+/** The sources of a pipeline, and those of others for its table. What they leave behind is removed with `opened`. */
+function openSources(own: PipelineConfig, config: Config, opened: AsyncDisposableStack): ConfiguredSource[] {
+  const sources = [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)];
+  return sources.map(({ git, s3, http, ...source }) => {
+    const bucket = s3 && openS3Source({ ...s3, keys: config.vendors.aws });
+    const remote = bucket ?? (git && openGitSource(git)) ?? (http && openWebSource(http));
+    opened.defer(() => remote?.close?.());
+    return { ...source, ...defined({ remote }) };
+  });
 }
 
 /**

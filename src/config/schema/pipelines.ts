@@ -6,6 +6,7 @@ import {
   callers,
   checked,
   choice,
+  duration,
   filePath,
   fraction,
   headerMap,
@@ -21,6 +22,7 @@ import {
   text,
   timeout,
   toggle,
+  webAddress,
 } from "./field_types.ts";
 import { certificates, hosts, passwords, pipelineRowSecurity, replicaLag } from "./databases.ts";
 import {
@@ -90,10 +92,45 @@ const table = section({
 
 const source = section({
   name: sourceName().optional().describe(
-    "What the folder is called in the table; without it, as the folder itself",
+    "What the source is called in the table; without it, as the folder itself",
   ),
-  path: filePath().describe("Folder"),
-});
+  path: filePath().optional().describe("Folder"),
+  git: section({
+    url: checked(
+      "an address such as https://git.example.com/docs.git, without a password, or an absolute path",
+      (value) => /^(?!https?:\/\/[^/]*@)(?:(?:https?|ssh|file):\/\/|[\w.]+@|\/)[^\s-]\S*$/.test(value),
+    ).describe("Address of a repository, or its absolute path"),
+    branch: text().optional().describe("Without it, the repository's own"),
+    path: text().optional().describe("Folder in the repository"),
+    username: text().optional().describe("Whose token it is; without it, git"),
+    token_file: filePath().optional().describe("File with a token or password, for https"),
+  }).optional().describe("Branch of a git repository"),
+  s3: section({
+    bucket: text().describe("Name of the bucket"),
+    prefix: text().optional().describe("How the keys begin that are read"),
+    endpoint: webAddress().optional().describe("Address of the server; without it, Amazon's of the region"),
+    region: text().optional().describe("Without it, us-east-1"),
+    path_style: toggle().optional().describe(
+      "Name the bucket in the path; without it, where there is an endpoint",
+    ),
+    access_key_id: text().optional().describe("Without it, AWS_ACCESS_KEY_ID, if that is set"),
+    secret_key_file: filePath().optional().describe("File with the secret key to access_key_id"),
+  }).optional().describe("Bucket of S3, or of a server with its interface"),
+  http: section({
+    sitemap: webAddress().optional().describe("Sitemap of the pages, or index of sitemaps"),
+    pages: list(webAddress()).optional().describe("Pages, besides those of the sitemap"),
+    delay: duration().optional().describe("Pause between two requests; without it, 1s"),
+    max_pages: integer(1, 100_000).optional().describe("Most pages; without it, 1000"),
+    private_hosts: list(text()).optional().describe("Hosts that may have a private address"),
+  }).refine(({ sitemap, pages = [] }) => sitemap !== undefined || pages.length > 0, {
+    error: "expected a sitemap or pages",
+  }).optional().describe("Pages of web servers"),
+}).refine(
+  ({ path, git, s3, http }) => [path, git, s3, http].filter((one) => one !== undefined).length === 1,
+  {
+    error: "expected one of path, git, s3 and http",
+  },
+);
 
 const chunks = section({
   max_tokens: integer(40, 8_000).optional().describe(
@@ -155,7 +192,7 @@ const pipeline = section({
     "Tables that hold the documents",
   ),
   sources: list(source).optional().describe(
-    "Folders that -ingest reads into the first table if it is given none",
+    "What -ingest reads into the first table if it is given no path: folders, repositories, buckets and web pages",
   ),
   chunks: chunks.optional(),
   metadata: metadata.optional().describe(

@@ -31,6 +31,20 @@ export async function readAtMost(
   return await Deno.readFile(path, signal && { signal });
 }
 
+/**
+ * The secret in a file, without blanks around it.
+ *
+ * @param what in words, for the error
+ * @throws AppError `unavailable` where the file cannot be read or is empty
+ */
+export async function readSecretFile(path: string, what: string): Promise<string> {
+  const text = await readRegularFile(path).catch((cause) => {
+    throw new AppError("unavailable", `Cannot read ${what} in ${path}`, { cause });
+  });
+  if (text.trim() !== "") return text.trim();
+  throw new AppError("unavailable", `Cannot use ${what} in ${path}: the file is empty`);
+}
+
 /** @throws AppError `invalid` for what is no regular file */
 export function requireRegular(info: Deno.FileInfo, verb: "read" | "open" | "write", path: string): void {
   if (!info.isFile) throw new AppError("invalid", `Cannot ${verb} ${path}: it is not a regular file`);

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
-import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import { readSecretFile } from "../../core/files/read_regular_file.ts";
 import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
 import { fetchJson, IssuerStatus } from "./fetch_json.ts";
 
@@ -89,7 +89,7 @@ export async function introspect(
   endpoint: string,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const secret = await readSecret(clientSecretFile);
+  const secret = await readSecretFile(clientSecretFile, "the client's secret");
   // RFC 6749 section 2.3.1: both are form-encoded first
   const credentials = [clientId, secret].map((text) => String(new URLSearchParams([["", text]])).slice(1));
   const answer = await fetchJson(endpoint, signal, {
@@ -106,14 +106,6 @@ export async function introspect(
     throw new AppError("unavailable", `Cannot use the answer of ${endpoint}: expected a field active`);
   }
   return answer.active ? answer as Readonly<Record<string, unknown>> : undefined;
-}
-
-async function readSecret(path: string): Promise<string> {
-  const text = await readRegularFile(path).catch((cause) => {
-    throw new AppError("unavailable", `Cannot read the client's secret in ${path}`, { cause });
-  });
-  if (text.trim() !== "") return text.trim();
-  throw new AppError("unavailable", `Cannot use the client's secret in ${path}: the file is empty`);
 }
 
 function cannotAsk(reason: string, retryAfterSeconds: number): AppError {

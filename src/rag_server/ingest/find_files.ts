@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { formatOf, unknownFormat } from "./formats/document_formats.ts";
 import { sizeText } from "../../core/text/units.ts";
+import type { RemoteFile } from "./sources/remote_source.ts";
 
 /** A file or folder that is there. */
 export interface PathOnDisk {
@@ -20,6 +21,8 @@ export interface FoundFile {
   readonly location: string;
   /** Below its source's folder, with `/`, in the normalisation form NFC: what it is known by. */
   readonly path: string;
+  /** Of a file that is not on disk, where `location` is empty. */
+  readonly remote?: RemoteFile;
 }
 
 /** `path` is that of a file or, with a `/` at its end, a folder below its source's folder; `reason` is for people. */
@@ -89,7 +92,7 @@ export async function findFiles(
   return { files: [...files.values()].sort(byPath), skipped, failed, unreadable };
 }
 
-function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
+export function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
   return one.path < other.path ? -1 : 1;
 }
 
@@ -101,7 +104,11 @@ function leftOut({ name, isSymlink, isDirectory, isFile }: Deno.DirEntry): strin
 }
 
 /** Says nothing against a pipe or a device, which somebody named: the reader fails on it. */
-function unfit(path: string, { isFile, size }: Deno.FileInfo, maxFileBytes: number): string | undefined {
+export function unfit(
+  path: string,
+  { isFile, size }: Pick<Deno.FileInfo, "isFile" | "size">,
+  maxFileBytes: number,
+): string | undefined {
   if (formatOf(path) === undefined) return unknownFormat;
   if (isFile && size === 0) return "it is empty";
   return isFile && size > maxFileBytes ? tooLarge(maxFileBytes) : undefined;

@@ -1,12 +1,15 @@
 import { basename, dirname, resolve, sep } from "node:path";
 import { AppError } from "../../core/app_error.ts";
 import { type PathOnDisk, reasonOf } from "./find_files.ts";
+import type { RemoteSource } from "./sources/remote_source.ts";
 
-/** A folder that the configuration lists. */
+/** A source that the configuration lists. */
 export interface ConfiguredSource {
   readonly name: string;
-  /** Absolute. */
+  /** Of a folder, absolute; else what tells the source from others. */
   readonly path: string;
+  /** What is asked for the files. Optional: none for a folder. */
+  readonly remote?: RemoteSource;
   /** The pipeline that has it, if that is another one; it writes to the same table. */
   readonly otherPipeline?: string;
 }
@@ -66,7 +69,7 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
   const chosen = sourceName === undefined ? own : own.filter(({ source }) => source.name === sourceName);
   if (chosen.length === 0) {
     if (sourceName === undefined) {
-      throw new AppError("invalid", "Cannot ingest: give a PATH, or list folders as sources of the pipeline");
+      throw new AppError("invalid", "Cannot ingest: give a PATH, or list sources of the pipeline");
     }
     const other = configured.find(({ name }) => name === sourceName)?.otherPipeline;
     if (other !== undefined) {
@@ -105,7 +108,10 @@ interface SourceLook {
 
 async function lookAtSource(source: ConfiguredSource): Promise<SourceLook> {
   try {
-    const found = await lookAtPath(source.path);
+    const { path, remote } = source;
+    const found = remote === undefined
+      ? await lookAtPath(path)
+      : { location: path, isFolder: true, given: path, folderName: path };
     if (found.isFolder) return { source, found };
     return { source, refusal: `Cannot ingest source "${source.name}": ${source.path} is not a folder` };
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, withLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
-import { type FileNote, findFiles } from "./find_files.ts";
+import { type FileNote, findFiles, reasonOf } from "./find_files.ts";
 import { type ConfiguredSource, type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
 import {
   type FileRecord,
@@ -27,6 +27,7 @@ import {
 import { goneRecords, planSource, refuseRemoval, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
+import { findRemoteFiles } from "./sources/find_remote_files.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
 
@@ -45,6 +46,8 @@ export interface IngestOptions extends PathOptions {
   /** Only say what would be done: nothing is written, and the provider is not asked. */
   readonly isDryRun?: boolean;
   readonly signal: AbortSignal;
+  /** Ends the run after the file under way: what was read is written, and nothing removed. */
+  readonly stopping?: AbortSignal;
   readonly logger: Logger;
   readonly onProgress?: (progress: IngestProgress) => void;
   /** The most tokens of a chunk, as `countTokens` counts. */
@@ -134,7 +137,7 @@ async function run(
   given: GivenPaths,
   named: NamedRelation,
 ): Promise<IngestSummary> {
-  const { table, embedding, signal, logger, onProgress, isDryRun = false } = options;
+  const { table, embedding, signal, stopping, logger, onProgress, isDryRun = false } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   if (!isDryRun) await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
@@ -165,6 +168,7 @@ async function run(
   async function readFiles({ found, records, source }: SourcePlan): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const file of found.files) {
+      if (stopping?.aborted) break;
       const record = records.get(file.path);
       const reading = await reader.read(file, record, signal);
       if (reading.kind !== "skipped") kept.add(file.path);
@@ -179,7 +183,9 @@ async function run(
   let fault: ProviderError | undefined;
   try {
     for (const plan of plans) {
-      const goneNow = goneRecords(plan, await readFiles(plan));
+      const kept = await readFiles(plan);
+      if (stopping?.aborted) break;
+      const goneNow = goneRecords(plan, kept);
       const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
       if (refusal === undefined) gone.push(...goneNow);
       else refusals.push(refusal);
@@ -195,8 +201,10 @@ async function run(
     fault = error;
   }
   const written = isDryRun ? undefined : writer.target();
-  if (written !== undefined) await indexNewTable(session, written, options);
-  const removed = fault === undefined ? await removeGone(options, session, target, gone) : 0;
+  if (written !== undefined && !stopping?.aborted) await indexNewTable(session, written, options);
+  const removed = fault === undefined && !stopping?.aborted
+    ? await removeGone(options, session, target, gone)
+    : 0;
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);
   }
@@ -229,10 +237,19 @@ async function planSources(
   const ownNames = new Set([...configured, ...sources].map(({ name }) => name));
   const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
   for (const source of sources) {
-    const found = await findFiles(source.scopes, options);
-    const plan = await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
-    if (typeof plan === "string") planned.refusals.push(plan);
-    else planned.plans.push(plan);
+    const remote = configured.find(({ name }) => name === source.name)?.remote;
+    const found = await (remote === undefined
+      ? findFiles(source.scopes, options)
+      : findRemoteFiles(remote, options).catch((error: unknown) => {
+        signal.throwIfAborted();
+        return `Cannot ingest source "${source.name}" (${source.folder}): ${reasonOf(error)}`;
+      }));
+    const plan = typeof found === "string"
+      ? found
+      : await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
+    if (typeof plan === "string") {
+      planned.refusals.push(plan);
+    } else planned.plans.push(plan);
   }
   return planned;
 }

@@ -133,7 +133,7 @@ async function whyUnclear(
   if (!isWhole) return undefined;
   for (const other of context.records.sources) {
     const isUsed = !context.ownNames.has(other.name) && filesOf(other.name, context).length > 0;
-    if (!isUsed || await isThere(other.folder)) continue;
+    if (!isUsed || /^[\w+-]{2,}:/.test(other.folder) || await isThere(other.folder)) continue;
     return `Cannot ingest ${folder} as source "${name}": the folder of source "${other.name}", ${other.folder}, is not ` +
       `there any more; if that was moved here, add -source "${other.name}"; if this is another folder, add -source "${name}"`;
   }

@@ -69,9 +69,20 @@ export function createFileReader(options: FileReaderOptions) {
     return sha256(`${settings} ${sha256(bytes)}`);
   }
 
+  /** What stands for a file's bytes elsewhere can be read from its record. */
+  function hashOfMark(mark: string): string {
+    return `${sha256(settings)} ${mark}`;
+  }
+
+  function markIn(hash: string): string | undefined {
+    const start = hashOfMark("");
+    return hash.startsWith(start) ? hash.slice(start.length) : undefined;
+  }
+
   return {
     /** The hash that a record of the file would have; undefined where it cannot be read. */
-    async hash({ location }: FoundFile, signal: AbortSignal): Promise<string | undefined> {
+    async hash({ location, remote }: FoundFile, signal: AbortSignal): Promise<string | undefined> {
+      if (remote !== undefined) return remote.mark && hashOfMark(remote.mark);
       const bytes = await readAtMost(location, maxFileBytes, { signal }).catch(() => undefined);
       signal.throwIfAborted();
       return bytes && hashOf(bytes);
@@ -82,23 +93,38 @@ export function createFileReader(options: FileReaderOptions) {
      * @throws the signal's reason
      */
     async read(
-      { location, path }: FoundFile,
+      { location, path, remote }: FoundFile,
       record: Pick<FileRecord, "hash" | "isWhole"> | undefined,
       signal: AbortSignal,
     ): Promise<FileReading> {
       let bytes: Uint8Array<ArrayBuffer> | undefined;
+      let given: { readonly mark?: string; readonly suffix?: string } = {};
       try {
-        bytes = await readAtMost(location, maxFileBytes, { signal });
+        if (remote === undefined) bytes = await readAtMost(location, maxFileBytes, { signal });
+        else {
+          const known = record?.isWhole ? markIn(record.hash) : undefined;
+          if (known !== undefined && known === remote.mark) return { kind: "unchanged" };
+          const reading = await withDeadline(
+            readTimeoutMs,
+            signal,
+            (soon) => remote.read(known, maxFileBytes, soon),
+          );
+          if (reading === "unchanged") return { kind: "unchanged" };
+          if ("skipped" in reading) return { kind: "skipped", reason: reading.skipped };
+          bytes = reading.bytes;
+          given = reading;
+        }
       } catch (error) {
         signal.throwIfAborted();
         const reason = error instanceof AppError ? "it is not a regular file" : reasonOf(error);
         return { kind: "failed", reason };
       }
       if (bytes === undefined) return { kind: "skipped", reason: tooLarge(maxFileBytes) };
-      const hash = hashOf(bytes);
+      const hash = given.mark === undefined ? hashOf(bytes) : hashOfMark(given.mark);
       if (record?.isWhole && hash === record.hash) return { kind: "unchanged" };
       signal.throwIfAborted();
-      const reply = await readOnThread(path, bytes, signal);
+      const name = given.suffix === undefined ? path : `${path.replace(/\/$/, "")}.${given.suffix}`;
+      const reply = await readOnThread(name, bytes, signal);
       return reply.kind === "chunks" ? { ...reply, hash } : reply;
     },
     [Symbol.dispose]: stop,

@@ -288,7 +288,7 @@ testWithPgvectorServer("from a folder of files to answers", async (t) => {
     assert.equal(noPath.code, 1);
     assertOneLine(
       noPath.stderr,
-      /^postern: Cannot ingest: give a PATH, or list folders as sources of the pipeline$/m,
+      /^postern: Cannot ingest: give a PATH, or list sources of the pipeline$/m,
     );
     const noFile = await operate("-ingest", "handbook", join(folder.path, "nothing"));
     assert.equal(noFile.code, 1);

@@ -193,7 +193,7 @@ testWithPgvector(
     assert.deepEqual(without.notices, [], "its folder is missing, but it is configured");
     await assert.rejects(fixture.ingest({ paths: [] }), {
       code: "invalid",
-      message: "Cannot ingest: give a PATH, or list folders as sources of the pipeline",
+      message: "Cannot ingest: give a PATH, or list sources of the pipeline",
     });
     await assert.rejects(fixture.ingest({ paths: [], sourceName: "third", configured }), {
       message:
