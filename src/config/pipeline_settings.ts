@@ -79,6 +79,8 @@ export interface PipelineConfig extends RowSecurity {
   /** Folders, by names; paths are absolute. */
   readonly sources?: readonly { readonly name: string; readonly path: string }[];
   readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
+  /** A program and its arguments. */
+  readonly ocr_command?: readonly string[];
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The model that is to take its place, and the column of its vectors in each table. */
   readonly reembed?: {
@@ -153,6 +155,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     ...defined({
       system_prompt: pipeline.system_prompt,
       chunks: pipeline.chunks && defined(pipeline.chunks),
+      ocr_command: pipeline.ocr_command,
     }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,

@@ -256,6 +256,10 @@ function checkPipelines(tree: ValueMap, report: Report): void {
     if (Number(overlap) > Number(most) / 2) {
       report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
     }
+    const ocrCommand = listOf(pipeline["ocr_command"]);
+    if (ocrCommand.length > 0 && !ocrCommand.slice(1).some((part) => String(part).includes("{page}"))) {
+      report([...path, "ocr_command"], "needs {page}, the number of the page to read, in an argument");
+    }
     checkReembed(tree, pipeline, [...path, "reembed"], report);
   }
 }

@@ -102,6 +102,7 @@ async function usePipeline(
         table,
         embedding: providers.embedding,
         ...chunkSizes(own.chunks, providers.embedding),
+        ocrCommand: own.ocr_command,
         paths: flags.paths,
         sourceName: flags.source,
         configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],

@@ -150,6 +150,9 @@ const pipeline = section({
     "Folders that -ingest reads into the first table if it is given none",
   ),
   chunks: chunks.optional(),
+  ocr_command: listOfSome("program", text()).optional().describe(
+    "Program and arguments that -ingest reads a PDF's pages without text by: {page} is the page's number, the PDF comes on stdin, the text goes to stdout",
+  ),
   embedding_llm: embeddingProvider.optional(),
   reembed: section({
     embedding_llm: embeddingProvider.describe("What it leaves out is as in the pipeline's embedding_llm"),

@@ -1,6 +1,7 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
 import { answerRequests } from "../../core/async/thread.ts";
 import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
+import type { PageTexts } from "./formats/read_pdf.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
@@ -8,17 +9,21 @@ export interface SourceRequest {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly options: ChunkOptions;
+  /** Of a PDF's pages without text. Without it, such pages are left out. */
+  readonly pageTexts?: PageTexts;
 }
 
 export type SourceReply =
   | { readonly kind: "chunks"; readonly title: string; readonly chunks: readonly Chunk[] }
+  /** These pages of the PDF have no text, nor were they among `pageTexts`. */
+  | { readonly kind: "pages"; readonly pages: readonly number[] }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-async function reply({ path, bytes, options }: SourceRequest): Promise<SourceReply> {
+async function reply({ path, bytes, options, pageTexts }: SourceRequest): Promise<SourceReply> {
   try {
-    const reading = await readDocument(path, bytes);
-    if (reading.kind === "skipped") return reading;
+    const reading = await readDocument(path, bytes, pageTexts);
+    if (reading.kind !== "document") return reading;
     const { title } = reading.document;
     const chunks = chunkDocument(reading.document, options);
     return chunks.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, chunks };
