@@ -15,7 +15,7 @@ const usualTextBytes = 1024 * 1024;
 const maxReasonBytes = 500;
 
 /** A program that fails for so many pages in a row is not asked for the file's others. */
-const mostFailures = 3;
+const mostErrors = 3;
 
 /** All that the program sees of the environment: Postern's own has secrets. */
 const environment = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
@@ -36,18 +36,18 @@ export async function runOcr(
 ): Promise<{ texts: ReadonlyMap<number, string>; faults: readonly string[] }> {
   const texts = new Map(pages.map((page) => [page, ""]));
   const faults: string[] = [];
-  let failures = 0;
+  let errors = 0;
   for (const [at, page] of pages.entries()) {
-    if (failures === mostFailures) {
+    if (errors === mostErrors) {
       faults.push(`OCR was not tried for ${pages.length - at} further pages, from page ${page} on`);
       break;
     }
     try {
       texts.set(page, await readPage(pdf, page, options, signal));
-      failures = 0;
+      errors = 0;
     } catch (error) {
       signal.throwIfAborted();
-      failures++;
+      errors++;
       faults.push(`OCR failed for page ${page}: ${error instanceof Error ? error.message : error}`);
     }
   }
@@ -73,14 +73,14 @@ async function readPage(
   }).spawn();
   // a program need not read all of it
   ReadableStream.from([pdf]).pipeTo(child.stdin).catch(() => {});
-  const errors = startOf(child.stderr, maxReasonBytes);
+  const messages = startOf(child.stderr, maxReasonBytes);
   try {
     return await withDeadline(timeoutMs, signal, async (inner) => {
       const { text, isWhole } = await untilAborted(startOf(child.stdout, maxTextBytes, true), inner);
       if (!isWhole) throw new Error(`it wrote more than ${maxTextBytes} bytes`);
       const { code } = await untilAborted(child.status, inner);
       if (code === 0) return text;
-      const [line = ""] = (await untilAborted(errors, inner)).text.trim().split("\n");
+      const [line = ""] = (await untilAborted(messages, inner)).text.trim().split("\n");
       throw new Error(`exit code ${code}${line && `: ${line}`}`);
     });
   } catch (error) {
