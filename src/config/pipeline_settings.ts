@@ -84,6 +84,8 @@ export interface PipelineConfig extends RowSecurity {
   /** By columns. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
+  /** A program and its arguments. */
+  readonly ocr_command?: readonly string[];
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The model that is to take its place, and the column of its vectors in each table. */
   readonly reembed?: {
@@ -159,6 +161,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       system_prompt: pipeline.system_prompt,
       chunks: pipeline.chunks && defined(pipeline.chunks),
       metadata: pipeline.metadata,
+      ocr_command: pipeline.ocr_command,
     }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,

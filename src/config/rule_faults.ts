@@ -269,6 +269,10 @@ function checkPipelines(tree: ValueMap, report: Report): void {
       if (![...own, "id", "metadata", ...Object.keys(detailTypes)].includes(column)) continue;
       report([...path, "metadata", column], "is a column that -ingest fills itself; name another one");
     }
+    const ocrCommand = listOf(pipeline["ocr_command"]);
+    if (ocrCommand.length > 0 && !ocrCommand.slice(1).some((part) => String(part).includes("{page}"))) {
+      report([...path, "ocr_command"], "needs {page}, the number of the page to read, in an argument");
+    }
     checkReembed(tree, pipeline, [...path, "reembed"], report);
   }
 }

@@ -67,6 +67,32 @@ Deno.test("chunks overlap by half at most", async () => {
   }
 });
 
+Deno.test("ocr_command says where the page's number goes", async () => {
+  for (
+    const [command, fault] of [
+      ["[/bin/ocr, '{page}']", undefined],
+      ["[/bin/ocr, '--page={page}']", undefined],
+      ["[/bin/ocr]", "needs {page}, the number of the page to read, in an argument"],
+      ["['{page}']", "needs {page}, the number of the page to read, in an argument"],
+      ["[]", undefined],
+      ["ocr", 'expected a list of at least one program; got "ocr"'],
+    ] as const
+  ) {
+    const pipeline =
+      `{ name: h, ocr_command: ${command}, database: { database: d }, tables: [{ table: t, text_column: a, ` +
+      "vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+    const faults = await loadConfig(optionsFor(`pipelines: [${pipeline}]\n`)).then(
+      () => [],
+      (error) => error.faults,
+    );
+    assert.deepEqual(
+      faults.map(({ path, message }: { path: string; message: string }) => `${path} ${message}`),
+      fault === undefined ? [] : [`pipelines[0].ocr_command ${fault}`],
+      command,
+    );
+  }
+});
+
 Deno.test("rules for metadata have a group or a key of front matter, and a column that nothing else fills", async () => {
   const form = (given: string) =>
     `.product expected a regular expression with a group, such as docs/([^/]+)/, or front_matter.KEY; got "${given}"`;

@@ -100,7 +100,8 @@ async function usePipeline(
       if (table === undefined) return;
       await using opened = new AsyncDisposableStack();
       const configured = openSources(own, config, opened);
-      const startsSome = startsPrograms(config) || own.sources?.some(({ git }) => git);
+      const startsSome = startsPrograms(config) || own.ocr_command !== undefined ||
+        own.sources?.some(({ git }) => git);
       if (!startsSome) await Deno.permissions.revoke({ name: "run" });
       const ingestOnce = async (work: AbortSignal) => {
         await using connection = await named.connect(work);
@@ -113,6 +114,7 @@ async function usePipeline(
           table: { ...table, ...defined({ metadata: own.metadata }) },
           embedding: providers.embedding,
           ...chunkSizes(own.chunks, providers.embedding),
+          ocrCommand: own.ocr_command,
           paths: flags.paths,
           sourceName: flags.source,
           configured,

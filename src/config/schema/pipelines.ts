@@ -198,6 +198,9 @@ const pipeline = section({
   metadata: metadata.optional().describe(
     "Columns of the first table that -ingest fills: by a regular expression over a file's path, whose group is the value, or front_matter.KEY",
   ),
+  ocr_command: listOfSome("program", text()).optional().describe(
+    "Program and arguments that -ingest reads a PDF's pages without text by: {page} is the page's number, the PDF comes on stdin, the text goes to stdout",
+  ),
   embedding_llm: embeddingProvider.optional(),
   reembed: section({
     embedding_llm: embeddingProvider.describe("What it leaves out is as in the pipeline's embedding_llm"),

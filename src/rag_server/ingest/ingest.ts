@@ -59,6 +59,8 @@ export interface IngestOptions extends PathOptions {
   readonly maxFileBytes?: number;
   /** A file that takes longer to read counts as failed. */
   readonly readTimeoutMs?: number;
+  /** The program that reads pages without text, and its arguments. Without it such pages are left out. */
+  readonly ocrCommand?: readonly string[] | undefined;
   /** How long to wait for another run to end. */
   readonly lockPatienceMs?: number;
 }
@@ -172,8 +174,10 @@ async function run(
       const record = records.get(file.path);
       const reading = await reader.read(file, record, signal);
       if (reading.kind !== "skipped") kept.add(file.path);
-      if (reading.kind === "chunks") await writer.add({ ...reading, file, source: source.name, record });
-      else if (reading.kind === "unchanged") unchanged++;
+      if (reading.kind === "chunks") {
+        await writer.add({ ...reading, file, source: source.name, record });
+        notes.failed.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
+      } else if (reading.kind === "unchanged") unchanged++;
       else notes[reading.kind].push({ path: file.path, reason: reading.reason });
       onProgress?.({ phase: "files", done: ++done, total });
     }

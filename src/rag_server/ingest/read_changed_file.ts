@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { isTimeout, withDeadline } from "../../core/async/deadline.ts";
@@ -6,8 +7,11 @@ import { readAtMost } from "../../core/files/read_regular_file.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
+import { formatOf } from "./formats/document_formats.ts";
 import { readerVersion } from "./formats/read_document.ts";
 import type { MetadataRules } from "./metadata_rules.ts";
+import type { PageTexts } from "./formats/read_pdf.ts";
+import { runOcr } from "./run_ocr.ts";
 import type { SourceReply, SourceRequest } from "./source_worker.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 
@@ -22,18 +26,24 @@ interface FileReaderOptions {
   readonly maxFileBytes: number;
   /** A file that takes longer to read counts as failed. */
   readonly readTimeoutMs: number;
+  /** The program that reads pages without text, and its arguments: see `runOcr`. */
+  readonly ocrCommand?: readonly string[] | undefined;
 }
 
 type FileReading =
   | { readonly kind: "unchanged" }
-  | (Extract<SourceReply, { kind: "chunks" }> & { readonly hash: string })
-  | Exclude<SourceReply, { kind: "chunks" }>;
+  | (Extract<SourceReply, { kind: "chunks" }> & {
+    readonly hash: string;
+    /** Why some of its pages are left out. */
+    readonly faults: readonly string[];
+  })
+  | Exclude<SourceReply, { kind: "chunks" | "pages" }>;
 
 export type FileReader = ReturnType<typeof createFileReader>;
 
 /** Reads files that have changed and cuts them into chunks, on a thread of its own, one after the other. */
 export function createFileReader(options: FileReaderOptions) {
-  const { model, maxTokens, overlapTokens, rules = {}, maxFileBytes, readTimeoutMs } = options;
+  const { model, maxTokens, overlapTokens, rules = {}, maxFileBytes, readTimeoutMs, ocrCommand } = options;
   const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model, rules]);
   let thread: ReturnType<typeof startReader> | undefined;
 
@@ -46,16 +56,23 @@ export function createFileReader(options: FileReaderOptions) {
   async function readOnThread(
     path: string,
     bytes: Uint8Array<ArrayBuffer>,
+    pageTexts: PageTexts | undefined,
     signal: AbortSignal,
   ): Promise<SourceReply> {
     const running = thread ??= startReader();
-    const request = { path, bytes, options: { maxTokens, overlapTokens }, rules };
+    const request = {
+      path,
+      bytes,
+      options: { maxTokens, overlapTokens },
+      rules,
+      ...defined({ pageTexts }),
+    };
     try {
       await untilAborted(running.started, signal);
       return await withDeadline(
         readTimeoutMs,
         signal,
-        (inner) => untilAborted(running.ask(request, [bytes.buffer]), inner),
+        (inner) => untilAborted(running.ask(request, mayNeedOcr(path) ? [] : [bytes.buffer]), inner),
       );
     } catch (error) {
       stop();
@@ -65,27 +82,56 @@ export function createFileReader(options: FileReaderOptions) {
     }
   }
 
-  function hashOf(bytes: Uint8Array): string {
-    return sha256(`${settings} ${sha256(bytes)}`);
+  /** By its name: its bytes are kept then until it is read. */
+  function mayNeedOcr(path: string): boolean {
+    return ocrCommand !== undefined && formatOf(path) === "PDF";
+  }
+
+  function settingsOf(path: string): string {
+    return settings + (mayNeedOcr(path) ? JSON.stringify(ocrCommand) : "");
+  }
+
+  function hashOf(path: string, bytes: Uint8Array): string {
+    return sha256(`${settingsOf(path)} ${sha256(bytes)}`);
+  }
+
+  /** @param hash of the file; where a page could not be read, it gets another one, and counts as changed the next time */
+  async function readPages(
+    path: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    hash: string,
+    signal: AbortSignal,
+  ): Promise<FileReading> {
+    const first = await readOnThread(path, bytes, mayNeedOcr(path) ? new Map() : undefined, signal);
+    if (first.kind === "chunks") return { ...first, hash, faults: [] };
+    if (first.kind !== "pages") return first;
+    const { texts, faults } = await runOcr(bytes, first.pages, { command: ocrCommand ?? [] }, signal);
+    const reply = await readOnThread(path, bytes, texts, signal);
+    const isWhole = faults.length === 0;
+    if (reply.kind === "chunks") {
+      return { ...reply, hash: isWhole ? hash : sha256(`${hash} in part`), faults };
+    }
+    // what failed may have been all the text
+    return isWhole && reply.kind !== "pages" ? reply : { kind: "failed", reason: faults.join("; ") };
   }
 
   /** What stands for a file's bytes elsewhere can be read from its record. */
-  function hashOfMark(mark: string): string {
-    return `${sha256(settings)} ${mark}`;
+  function hashOfMark(path: string, mark: string): string {
+    return `${sha256(settingsOf(path))} ${mark}`;
   }
 
-  function markIn(hash: string): string | undefined {
-    const start = hashOfMark("");
+  function markIn(path: string, hash: string): string | undefined {
+    const start = hashOfMark(path, "");
     return hash.startsWith(start) ? hash.slice(start.length) : undefined;
   }
 
   return {
     /** The hash that a record of the file would have; undefined where it cannot be read. */
-    async hash({ location, remote }: FoundFile, signal: AbortSignal): Promise<string | undefined> {
-      if (remote !== undefined) return remote.mark && hashOfMark(remote.mark);
+    async hash({ location, path, remote }: FoundFile, signal: AbortSignal): Promise<string | undefined> {
+      if (remote !== undefined) return remote.mark && hashOfMark(path, remote.mark);
       const bytes = await readAtMost(location, maxFileBytes, { signal }).catch(() => undefined);
       signal.throwIfAborted();
-      return bytes && hashOf(bytes);
+      return bytes && hashOf(path, bytes);
     },
     /**
      * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are
@@ -102,7 +148,7 @@ export function createFileReader(options: FileReaderOptions) {
       try {
         if (remote === undefined) bytes = await readAtMost(location, maxFileBytes, { signal });
         else {
-          const known = record?.isWhole ? markIn(record.hash) : undefined;
+          const known = record?.isWhole ? markIn(path, record.hash) : undefined;
           if (known !== undefined && known === remote.mark) return { kind: "unchanged" };
           const reading = await withDeadline(
             readTimeoutMs,
@@ -120,12 +166,11 @@ export function createFileReader(options: FileReaderOptions) {
         return { kind: "failed", reason };
       }
       if (bytes === undefined) return { kind: "skipped", reason: tooLarge(maxFileBytes) };
-      const hash = given.mark === undefined ? hashOf(bytes) : hashOfMark(given.mark);
+      const hash = given.mark === undefined ? hashOf(path, bytes) : hashOfMark(path, given.mark);
       if (record?.isWhole && hash === record.hash) return { kind: "unchanged" };
       signal.throwIfAborted();
       const name = given.suffix === undefined ? path : `${path.replace(/\/$/, "")}.${given.suffix}`;
-      const reply = await readOnThread(name, bytes, signal);
-      return reply.kind === "chunks" ? { ...reply, hash } : reply;
+      return await readPages(name, bytes, hash, signal);
     },
     [Symbol.dispose]: stop,
   };

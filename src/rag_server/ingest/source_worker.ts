@@ -2,6 +2,7 @@
 import { answerRequests } from "../../core/async/thread.ts";
 import { type Chunk, chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { metadataOf, type MetadataRules } from "./metadata_rules.ts";
+import type { PageTexts } from "./formats/read_pdf.ts";
 import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
@@ -10,6 +11,8 @@ export interface SourceRequest {
   readonly bytes: Uint8Array;
   readonly options: ChunkOptions;
   readonly rules: MetadataRules;
+  /** Of a PDF's pages without text. Without it, such pages are left out. */
+  readonly pageTexts?: PageTexts;
 }
 
 export type SourceReply =
@@ -19,13 +22,15 @@ export type SourceReply =
     readonly metadata: Readonly<Record<string, unknown>>;
     readonly chunks: readonly Chunk[];
   }
+  /** These pages of the PDF have no text, nor were they among `pageTexts`. */
+  | { readonly kind: "pages"; readonly pages: readonly number[] }
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-async function reply({ path, bytes, options, rules }: SourceRequest): Promise<SourceReply> {
+async function reply({ path, bytes, options, rules, pageTexts }: SourceRequest): Promise<SourceReply> {
   try {
-    const reading = await readDocument(path, bytes);
-    if (reading.kind === "skipped") return reading;
+    const reading = await readDocument(path, bytes, pageTexts);
+    if (reading.kind !== "document") return reading;
     const { title, frontMatter: matter } = reading.document;
     const metadata = metadataOf(rules, { path, matter });
     const chunks = chunkDocument(reading.document, options);

@@ -6,8 +6,9 @@ import { examplePdf } from "./formats/example_pdf.ts";
 const forever = new AbortController().signal;
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-const open = (readTimeoutMs = 30_000) =>
+const open = (readTimeoutMs = 30_000, ocrLine?: string) =>
   createFileReader({
+    ocrCommand: ocrLine === undefined ? undefined : ["/bin/sh", "-c", ocrLine, "ocr", "{page}"],
     model: "m",
     maxTokens: 400,
     overlapTokens: 60,
@@ -44,6 +45,53 @@ Deno.test("createFileReader() gives a file's title and chunks, or why there are 
     chunks: [{ text: "b\n\nIn a PDF.", heading: "b", start: 0, end: 9, page: 1 }],
   });
   assert.equal((await read(reader, folder, "c.pdf", "%PDF-1.4 broken")).kind, "failed");
+});
+
+/** A page with text, then two without. */
+const scanned = examplePdf([[{ text: "Typed.", y: 700 }], [], []]);
+
+Deno.test("createFileReader() has a program read a PDF's pages without text", async () => {
+  await using folder = await temporaryFolder();
+  const location = `${folder.path}/a.pdf`;
+  await Deno.writeFile(location, scanned);
+  const readBy = async (ocrLine?: string, record?: string) => {
+    using reader = open(30_000, ocrLine);
+    const known = record === undefined ? undefined : { hash: record, isWhole: true };
+    return await reader.read({ location, path: "a.pdf" }, known, forever);
+  };
+  const textOf = (reading: Awaited<ReturnType<typeof readBy>>) =>
+    reading.kind === "chunks" ? reading.chunks.map(({ text }) => text).join() : reading;
+  const typed = await readBy();
+  assert.equal(textOf(typed), "a\n\nTyped.");
+  const whole = await readBy('echo "Scanned $1."');
+  assert.equal(textOf(whole), "a\n\nTyped.\n\nScanned 2.\n\nScanned 3.");
+  const line = 'test "$1" = 3 && echo "Scanned $1."';
+  const part = await readBy(line);
+  assert.equal(textOf(part), "a\n\nTyped.\n\nScanned 3.");
+  assert.ok(typed.kind === "chunks" && whole.kind === "chunks" && part.kind === "chunks");
+  assert.deepEqual([typed.faults, whole.faults, part.faults], [[], [], [
+    "OCR failed for page 2: exit code 1",
+  ]]);
+  // another program may read another text, and a page that failed is tried again
+  assert.equal((await readBy(undefined, typed.hash)).kind, "unchanged");
+  assert.equal((await readBy('echo "Scanned $1."', typed.hash)).kind, "chunks");
+  assert.equal((await readBy('echo "Scanned $1."', whole.hash)).kind, "unchanged");
+  assert.equal((await readBy(line, part.hash)).kind, "chunks");
+});
+
+Deno.test("createFileReader() fails a PDF of pictures where the program fails, else skips it", async () => {
+  await using folder = await temporaryFolder();
+  const pictures = examplePdf([[]]);
+  using failing = open(30_000, "exit 1");
+  assert.deepEqual(await read(failing, folder, "a.pdf", pictures), {
+    kind: "failed",
+    reason: "OCR failed for page 1: exit code 1",
+  });
+  using silent = open(30_000, "exit 0");
+  assert.deepEqual(await read(silent, folder, "a.pdf", pictures), {
+    kind: "skipped",
+    reason: "it holds no text; perhaps its pages are pictures",
+  });
 });
 
 Deno.test("createFileReader() gives up a file that takes too long, and reads the next", async () => {

@@ -8,7 +8,7 @@ import { readEmail } from "./read_email.ts";
 import { readHtml } from "./read_html.ts";
 import { readJson } from "./read_json.ts";
 import { readMarkdown } from "./read_markdown.ts";
-import { readPdf } from "./read_pdf.ts";
+import { type PageTexts, readPdf } from "./read_pdf.ts";
 import { readDocx } from "./zipped/read_docx.ts";
 import { readEpub } from "./zipped/read_epub.ts";
 import { readPptx } from "./zipped/read_pptx.ts";
@@ -17,6 +17,8 @@ import { readXlsx } from "./zipped/read_xlsx.ts";
 /** The outcome of reading a file; `reason` is for people. */
 type DocumentReading =
   | { readonly kind: "document"; readonly document: SourceDocument }
+  /** Of a PDF, those without text. */
+  | { readonly kind: "pages"; readonly pages: readonly number[] }
   | { readonly kind: "skipped"; readonly reason: string };
 
 /** Why a file is left out that has nothing to search in: it is blank, or has only a title, front matter or navigation. */
@@ -43,9 +45,8 @@ const textReaders = {
 
 /** The readers of formats that are not. */
 const bytesReaders: Readonly<
-  Record<Exclude<DocumentFormat, keyof typeof textReaders>, BytesReader>
+  Record<Exclude<DocumentFormat, keyof typeof textReaders | "PDF">, BytesReader>
 > = {
-  PDF: readPdf,
   Word: readDocx,
   PowerPoint: readPptx,
   Excel: readXlsx,
@@ -64,15 +65,24 @@ const whyEmpty: Readonly<Partial<Record<DocumentFormat, string>>> = {
  * A file as a document, by the suffix of its name and its first bytes.
  *
  * @param path with `/`; its last part without the suffix is the title of a document that has none
+ * @param pageTexts of a PDF's pages without text; absent where nobody can tell them
  * @throws {Error} of a parser, for a file that is broken
  */
-export async function readDocument(path: string, bytes: Uint8Array): Promise<DocumentReading> {
+export async function readDocument(
+  path: string,
+  bytes: Uint8Array,
+  pageTexts?: PageTexts,
+): Promise<DocumentReading> {
   const format = formatOf(path);
   if (format === undefined) return { kind: "skipped", reason: unknownFormat };
   const name = path.slice(path.lastIndexOf("/") + 1);
   const suffix = suffixOf(name);
   const title = (suffix === "" ? name : name.slice(0, -suffix.length - 1)).replaceAll("_", " ");
   const shown = startsWith(bytes, "%PDF-") ? "PDF" : format;
+  if (shown === "PDF") {
+    const read = await readPdf(bytes, title, pageTexts);
+    return "sections" in read ? found(read, shown) : { kind: "pages", pages: read };
+  }
   if (!isTextFormat(shown)) return found(await bytesReaders[shown](bytes, title), shown);
   const text = decodeText(bytes, shown === "HTML" ? declaredCharset(bytes) : undefined);
   if (text === undefined) return { kind: "skipped", reason: "it is not text" };

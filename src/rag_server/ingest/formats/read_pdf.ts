@@ -4,17 +4,33 @@ import { createDocumentBuilder, tableText, withoutContents } from "./document_bu
 import { pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
 import { findTables, type PdfTable } from "./pdf_tables.ts";
 
+/** Texts of pages that have none themselves, by page, from 1. */
+export type PageTexts = ReadonlyMap<number, string>;
+
 /**
  * A PDF's text as a document: lines joined to paragraphs, larger type as headings, without what stands at the head or
  * foot of page after page.
  *
+ * @param pageTexts optional; where it is given, a file that has further pages without text gives their numbers instead
  * @throws {Error} pdf.js's, for what is no PDF, is broken, or needs a password
  */
-export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
+export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument>;
+export async function readPdf(
+  bytes: Uint8Array,
+  fallbackTitle: string,
+  pageTexts: PageTexts | undefined,
+): Promise<SourceDocument | readonly number[]>;
+export async function readPdf(bytes: Uint8Array, fallbackTitle: string, pageTexts?: PageTexts) {
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
     const pages: PdfLine[][] = [];
     for (let page = 1; page <= pdf.numPages; page++) pages.push(pageLines(await itemsOf(pdf, page), page));
+    if (pageTexts !== undefined) {
+      const missing = pages.flatMap((page, at) => page.length > 0 || pageTexts.has(at + 1) ? [] : [at + 1]);
+      if (missing.length > 0) return missing;
+      const type = typeOf(pages.flat());
+      for (const [page, text] of pageTexts) pages[page - 1] = pageLines(textItems(text, type), page);
+    }
     const lines = withoutContents(
       withoutRunningLines(pages).flat(),
       ({ text }) => text,
@@ -36,6 +52,30 @@ async function itemsOf(pdf: Pdf, number: number): Promise<PdfItem[]> {
     const { str, width, fontName: font, hasEOL, transform: [, , c, d, x, y] } = item;
     return [{ str, x, y, width, font, fontSize: Math.hypot(c, d), hasEOL }];
   });
+}
+
+/** In points. */
+const usualSize = 10;
+
+/** The type that most of the text has. */
+function typeOf(lines: readonly PdfLine[]): Pick<PdfItem, "font" | "fontSize"> {
+  return {
+    font: mostCommon(lines, ({ font }) => font) ?? "",
+    fontSize: mostCommon(lines, ({ size }) => size) ?? usualSize,
+  };
+}
+
+/** Text as though it stood on a page, a line below the other. */
+function textItems(text: string, type: ReturnType<typeof typeOf>): PdfItem[] {
+  const { fontSize } = type;
+  return text.split("\n").map((str, at) => ({
+    ...type,
+    str,
+    x: 0,
+    y: -at * fontSize,
+    width: str.length * fontSize / 2,
+    hasEOL: true,
+  }));
 }
 
 async function titleOf(pdf: Pdf): Promise<string | undefined> {

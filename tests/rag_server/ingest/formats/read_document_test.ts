@@ -10,6 +10,7 @@ const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt
 
 async function read(path: string, bytes: Uint8Array): Promise<unknown> {
   const reading = await readDocument(path, bytes);
+  if (reading.kind === "pages") return reading.pages;
   return reading.kind === "skipped" ? reading.reason : shown(reading.document);
 }
 

@@ -144,3 +144,21 @@ Deno.test("readPdf() takes numbered lines of another type for headings", async (
     ["2 Pumps > 2.1 Small pumps", "They move less."],
   ]);
 });
+
+Deno.test("readPdf() asks for the texts of pages without text, and reads them like the others", async () => {
+  const pages = [[{ text: "Typed.", y: 700, size: 12 }], [], []];
+  assert.deepEqual(await readPdf(examplePdf(pages), "file", new Map()), [2, 3]);
+  assert.deepEqual(await readPdf(examplePdf(pages), "file", new Map([[2, ""]])), [3]);
+  const texts = new Map([[2, "Of a scan, with a hy-\nphen.\n\nNext paragraph.\n\f"], [3, ""]]);
+  assert.deepEqual(await readPdf(examplePdf(pages), "file", texts), {
+    title: "file",
+    sections: [{
+      headings: [],
+      blocks: [
+        { kind: "paragraph", text: "Typed.", pages: [{ at: 0, page: 1 }] },
+        { kind: "paragraph", text: "Of a scan, with a hyphen.", pages: [{ at: 0, page: 2 }] },
+        { kind: "paragraph", text: "Next paragraph.", pages: [{ at: 0, page: 2 }] },
+      ],
+    }],
+  });
+});
