@@ -6,6 +6,9 @@ import type { GrantStore } from "./grant_store.ts";
 /** The one scope there is: to act as the user. */
 export const oauthScope = "mcp";
 
+/** Below this server: where an issuer elsewhere sends browsers back to, and where it tells of logouts. */
+export const issuerPaths = { callback: "/oauth/login/callback", logout: "/oauth/login/logout" } as const;
+
 /** Carries the code that a link to the device page brought. */
 export const codeParameter = "prefill";
 

@@ -108,7 +108,8 @@ export async function introspect(
   return answer.active ? answer as Readonly<Record<string, unknown>> : undefined;
 }
 
-async function readSecret(path: string): Promise<string> {
+/** @throws {AppError} `unavailable` where there is none */
+export async function readSecret(path: string): Promise<string> {
   const text = await readRegularFile(path).catch((cause) => {
     throw new AppError("unavailable", `Cannot read the client's secret in ${path}`, { cause });
   });
