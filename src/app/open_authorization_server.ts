@@ -49,12 +49,17 @@ export async function openAuthorizationServer(options: OpenAuthorizationServerOp
   const cookieKeys = opening.use(await keepCookieKeys({ state, logger }));
   const store = createGrantStore(state);
   const listeners: ((principal: Principal) => void)[] = [];
+  const onEvent = (event: OauthEvent) => tell(event, options);
+  const issuerLogin = oauth.login &&
+    (await import("./open_issuer_login.ts")).openIssuerLogin(oauth.login, { ...options, store, onEvent });
   const grants = opening.use(createGrants({
     store,
     accounts: users,
     requireCurrent: state.requireCurrent,
     othersDecide: options.sharesLogins,
-    onEnded: (session) => listeners.forEach((listener) => listener({ kind: "session", ...session })),
+    logins: issuerLogin?.logins,
+    onEnded: (caller) =>
+      listeners.forEach((listener) => listener("kind" in caller ? caller : { kind: "session", ...caller })),
   }));
   // where the state does not answer yet, the next change of accounts does it
   await grants.reconcile().then(grants.look).catch(() => {});
@@ -88,7 +93,8 @@ export async function openAuthorizationServer(options: OpenAuthorizationServerOp
       login,
       limiter,
       bodyTimeout,
-      onEvent: (event) => tell(event, options),
+      issuerLogin,
+      onEvent,
       logger,
     }),
   );
@@ -150,8 +156,8 @@ function tell(event: OauthEvent, { audit, metrics, logger }: OpenAuthorizationSe
   audit?.record({
     event: "oauth",
     operation,
-    outcome: operation === "reuse" || operation === "deny" ? "refused" : "ok",
+    outcome: /^(?:reuse|deny|login_failed)$/.test(operation) ? "refused" : "ok",
     ...(grantId === undefined ? {} : { principal: `session:${grantId}` }),
-    ...defined({ user: username, client: clientId, address, request: requestId }),
+    ...defined({ user: username, client: clientId, address, reason, request: requestId }),
   });
 }

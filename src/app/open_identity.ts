@@ -218,7 +218,8 @@ async function openShared(options: OpenOptions) {
     const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
   }
-  if (tokens.size === 0 && users.size === 0 && auth.identity_provider === undefined) {
+  const isElsewhere = auth.identity_provider !== undefined || options.oauth?.oauth.login !== undefined;
+  if (tokens.size === 0 && users.size === 0 && !isElsewhere) {
     logger.warn("Nobody can log in yet: add a token with -add-token or an account with -add-user");
   }
   const passwords = createPasswordHasher();

@@ -5,7 +5,7 @@ import type { OnnxModels } from "../llm/onnx/onnx_models.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { principalKey } from "../core/principal.ts";
+import { principalKey, principalName } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { AccessLog } from "../http/access_log.ts";
@@ -101,7 +101,7 @@ export function logoutRecorder(audit: AuditTrail | undefined) {
       event: "logout",
       outcome: "ok",
       principal: principalKey(session),
-      user: session.username,
+      user: principalName(session),
       address,
       request: requestId,
     }));

@@ -37,12 +37,13 @@ export function checkRowSecurity(entry: unknown, path: SettingPath, report: Repo
 export function checkClaims(tree: ValueMap, report: Report): void {
   const { http, server, identity } = tree;
   const issuers = [http, server].map((section) => valueAt(section, ["auth", "identity_provider"]));
-  const [ofTools] = issuers;
+  const ofTools = issuers[0] ?? valueAt(http, ["auth", "oauth", "login"]);
+  const waysOfTools = "http.auth.identity_provider, http.auth.oauth.login";
   const sources = {
-    databases: { isGiven: ofTools !== undefined, ways: "http.auth.identity_provider" },
+    databases: { isGiven: ofTools !== undefined, ways: waysOfTools.replace(",", " or") },
     pipelines: {
-      isGiven: issuers.some((each) => each !== undefined) || valueAt(identity, ["enabled"]) === true,
-      ways: "http.auth.identity_provider, server.auth.identity_provider or identity",
+      isGiven: (ofTools ?? issuers[1]) !== undefined || valueAt(identity, ["enabled"]) === true,
+      ways: `${waysOfTools}, server.auth.identity_provider or identity`,
     },
   };
   for (const [part, { isGiven, ways }] of Object.entries(sources)) {

@@ -332,6 +332,7 @@ export function authFaults(servers: Servers, context: RunContext, locate: Locate
   const faults: Fault[] = [];
   const report: Report = (path, message) => faults.push({ path: formatPath(path), ...locate(path), message });
   const { issuer } = servers.http.auth.oauth;
+  checkIssuerLogin(servers.http.auth.oauth, report);
   checkMethods("http", servers.http.auth, issuer, report);
   checkMethods("server", servers.server.auth, issuer, report);
   checkOauth(servers, context, report);
@@ -361,6 +362,20 @@ function checkOauth(servers: Servers, { rag }: RunContext, report: Report): void
     report(["data_dir"], "is required where http.auth.oauth.issuer is given: it keeps clients and grants");
   }
   if (rag) checkRagResource(servers, issuer, report);
+}
+
+function checkIssuerLogin({ issuer, login }: Servers["http"]["auth"]["oauth"], report: Report): void {
+  if (login === undefined) return;
+  const path = ["http", "auth", "oauth", "login"];
+  if (issuer === undefined) report(path, "has no effect without http.auth.oauth.issuer");
+  const { client_secret_file: secret, private_key_file: key } = login;
+  if ((secret === undefined) === (key === undefined)) {
+    report([...path, "client_secret_file"], "expected either this or private_key_file");
+  }
+  if (login.scopes?.includes("openid") === false) report([...path, "scopes"], "expected openid among them");
+  if (/^https:\/\/accounts\.google\.com\/?$/.test(login.issuer) && login.allowed_domains === undefined) {
+    report([...path, "allowed_domains"], "is required with Google: anybody can have an account there");
+  }
 }
 
 /** What tokens of the built-in authorization server are for, where the RAG server takes them. */

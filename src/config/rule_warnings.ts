@@ -68,11 +68,12 @@ const meant = (name: string) =>
 /** Groups are told by issuers alone: of the tool server for its databases, of either server for pipelines and limits. */
 function unmatchedGroups(tree: ValueMap): { path: SettingPath; lets: string; from: string }[] {
   const { http, server } = tree;
+  const ofLogin = valueAt(http, ["auth", "oauth", "login", "groups_claim"]) !== undefined;
   const [ofTools, ofRag] = [http, server].map((section) =>
-    valueAt(section, ["auth", "identity_provider", "groups_claim"]) !== undefined
+    ofLogin || valueAt(section, ["auth", "identity_provider", "groups_claim"]) !== undefined
   );
-  const fromTools = "http.auth.identity_provider.groups_claim";
-  const fromEither = "the groups_claim of an identity_provider";
+  const fromTools = "http.auth.identity_provider.groups_claim, or that of http.auth.oauth.login";
+  const fromEither = "the groups_claim of an identity_provider or of http.auth.oauth.login";
   const lists = (part: string, from: string) =>
     listOf(tree[part]).flatMap((entry, index) =>
       listOf(valueAt(entry, ["available_to_users"])).flatMap((user, at) =>
@@ -119,7 +120,8 @@ function looksLike(name: string, issuers: readonly string[]): string | undefined
 
 /** What stands before `#` in the names of callers whom somebody else vouches for. */
 function issuersOf({ http, server, identity }: ValueMap): string[] {
-  const urls = [http, server].map((section) => valueAt(section, ["auth", "identity_provider", "issuer"]));
+  const ofBoth = [http, server].map((section) => valueAt(section, ["auth", "identity_provider", "issuer"]));
+  const urls = [...ofBoth, valueAt(http, ["auth", "oauth", "login", "issuer"])];
   const claimsHeader = valueAt(identity, ["claims_header"]) ?? "X-Forwarded-Claims";
   const header = claimsHeader === noName
     ? valueAt(identity, ["subject_header"]) ?? "X-Forwarded-User"

@@ -47,6 +47,8 @@ export type Principal =
     readonly account?: string;
     /** When the caller's token ends, in milliseconds since 1970, and with it what it began. Optional: without it, never. */
     readonly endsAt?: number;
+    /** Of whoever logged in at the issuer through the built-in authorization server: the grant, which its user can end. */
+    readonly grantId?: string;
   };
 
 /** The only ones that an API token may use. Optional: of what is absent, all that other tokens may. */
@@ -112,6 +114,12 @@ export function principalName(principal: Principal): string {
       // the first # ends the issuer, so that no two pairs have one text
       return `${principal.issuer}#${principal.subject}`;
   }
+}
+
+/** The id of the session or grant that a principal's token is of; undefined where it is of none. */
+export function sessionIdOf(principal: Principal): string | undefined {
+  if (principal.kind === "session") return principal.id;
+  return principal.kind === "issuer" ? principal.grantId : undefined;
 }
 
 /** When what a principal began ends by itself, in milliseconds since 1970; Infinity where something else says when. */

@@ -109,7 +109,12 @@ function scopesFor(principal: Principal, { kind, name, scopes = [] }: AccessObje
     return { scopes, missing: [] };
   }
   const { scopes: held } = principal;
-  if (principal.kind === "issuer") return { scopes, missing: scopes.filter((each) => !held.includes(each)) };
+  if (principal.kind === "issuer" && principal.grantId === undefined) {
+    return {
+      scopes,
+      missing: scopes.filter((each) => !held.includes(each)),
+    };
+  }
   // a configuration's scopes are those of its issuer; of Postern's own, what was granted is to be asked for again
   const missing = missingOwnScope(held, kind, name);
   return missing === undefined

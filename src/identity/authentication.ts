@@ -22,7 +22,7 @@ export interface Authentication {
 
 /** A session that its user ended. */
 export interface LogoutReport {
-  readonly session: Extract<Principal, { kind: "session" }>;
+  readonly session: Principal;
   /** The client's. */
   readonly address: string;
   readonly requestId: string;

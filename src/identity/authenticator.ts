@@ -21,7 +21,7 @@ interface SessionSource {
 
 /** Where the grants of the moment are found. */
 interface GrantSource {
-  readonly find: Find<Session | undefined | Promise<Session | undefined>>;
+  readonly find: Find<GrantCaller | undefined | Promise<GrantCaller | undefined>>;
 }
 
 type Find<Found> = (presented: PresentedToken | undefined, nowMs: number) => Found;
@@ -30,6 +30,9 @@ type FoundCaller = Principal | undefined | Promise<Principal | undefined>;
 
 /** A user's session as others see it. */
 export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
+
+/** Whom a grant lets in: the user of an account, or a person of an issuer. */
+export type GrantCaller = Session | Extract<Principal, { kind: "issuer" }>;
 
 /** Tells who is calling from a request's `Authorization` header. */
 export interface Authenticator {
@@ -108,8 +111,8 @@ function isFrom(address: string, blocks: readonly AddressBlock[]): boolean {
   return canonical !== undefined && isInBlocks(canonical, blocks);
 }
 
-function principalOfSession(session: Session | undefined): Principal | undefined {
-  return session && { kind: "session", ...session };
+function principalOfSession(session: GrantCaller | undefined): Principal | undefined {
+  return session && ("kind" in session ? session : { kind: "session", ...session });
 }
 
 /**

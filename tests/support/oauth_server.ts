@@ -22,7 +22,17 @@ export interface OauthServer extends AsyncDisposable {
  * @param options.flags besides those that let it serve tools
  */
 export async function startOauthServer(
-  { config = "databases: []", oauth = "", auth = {}, flags = [], files = {} }: {
+  {
+    config = "databases: []",
+    oauth = "",
+    auth = {},
+    flags = [],
+    files = {},
+    port = freePort(),
+    accounts = ["alice", "bob", "carol"],
+  }: {
+    port?: number;
+    accounts?: readonly string[];
     config?: string;
     oauth?: string;
     /** Settings of `http.auth` besides. */
@@ -31,7 +41,6 @@ export async function startOauthServer(
     files?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<OauthServer> {
-  const port = freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const folder = await createConfigFolder(`${config}
 data_dir: data
@@ -40,7 +49,7 @@ http:
   auth:
     oauth: { issuer: "${issuer}", ${oauth} }
 ${Object.entries(auth).map(([name, value]) => `    ${name}: ${JSON.stringify(value)}\n`).join("")}`);
-  await writeUsers(folder, ["alice", "bob", "carol"]);
+  if (accounts.length > 0) await writeUsers(folder, accounts);
   for (const [name, text] of Object.entries(files)) {
     await Deno.writeTextFile(join(folder.path, name), text, { mode: 0o600 });
   }
@@ -72,14 +81,20 @@ export interface OpenPage {
 /**
  * Opens pages and sends their forms, as a browser without scripts does; it stops at an address of another server.
  * @param follows whether it opens an address of this one; every one where absent
+ * @param others further servers whose addresses it opens
  */
-export function createFormBrowser(origin: string, follows: (url: string) => boolean = () => true) {
+export function createFormBrowser(
+  origin: string,
+  follows: (url: string) => boolean = () => true,
+  others: readonly string[] = [],
+) {
   // by name and path: of two logins at once each has a cookie of its own (RFC 6265, section 5.3)
   const cookies = new Map<string, { name: string; value: string; path: string }>();
 
   async function request(url: string, init: RequestInit = {}): Promise<OpenPage> {
     const { pathname, origin: target } = new URL(url);
-    if (target !== origin || !follows(url)) return { url, status: 0, headers: new Headers(), html: "" };
+    const isOpened = target === origin || others.includes(target);
+    if (!isOpened || !follows(url)) return { url, status: 0, headers: new Headers(), html: "" };
     const cookie = [...cookies].filter(([, { path }]) => pathname.startsWith(path))
       .toSorted(([, one], [, other]) => other.path.length - one.path.length)
       .map(([, { name, value }]) => `${name}=${value}`).join("; ");
@@ -107,6 +122,7 @@ export function createFormBrowser(origin: string, follows: (url: string) => bool
   }
 
   return {
+    cookies: () => [...cookies.values()],
     open: (url: string) => request(url),
     /** Sends the form of a page with what its user filled in, and the hidden fields. */
     submit(

@@ -34,6 +34,7 @@ import {
   embeddingCheck,
   extensionsCheck,
   issuerCheck,
+  issuerLoginChecks,
   rerankCheck,
   statisticsCheck,
 } from "./server_checks.ts";
@@ -280,7 +281,7 @@ export async function openDoctorServer(
     completions: completion?.completions ?? [],
     embedding: ofEmbedding,
     keyFiles: keyFilesOf([...llmProviders(config), ...(ofTexts === undefined ? [] : [ofTexts])]),
-    configuration: configurationChecks(config, Date.now),
+    configuration: [...configurationChecks(config, Date.now), ...await issuerLoginChecks(config.http)],
     excludedColumns: config.llm.excluded_columns,
     definitions: await definitionsOf(config),
     issuers: await configuredIssuers(config),

@@ -10,6 +10,9 @@ import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { ReadDefinitions } from "../../tool_server/definitions/read_definitions.ts";
 import { missingOfModels } from "../../tool_server/questions/models/semantic_models.ts";
 import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
+import { secretFileCheck } from "./file_checks.ts";
+import type { Config } from "../../config/mod.ts";
+import { builtInIssuer } from "../shared_parts.ts";
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
 import { fetchJson } from "../../identity/issuer/fetch_json.ts";
@@ -311,10 +314,26 @@ export function issuerCheck(settings: DoctorIssuer): Check {
   }
 }
 
-function mend(thrown: unknown, settings: string): CheckResult {
+function mend(thrown: unknown, settings: string, section = "identity_provider"): CheckResult {
   if (!(thrown instanceof AppError)) throw thrown;
   return error(
     thrown.message,
-    `-- Correct ${settings} of identity_provider, and check that this machine reaches the issuer`,
+    `-- Correct ${settings} of ${section}, and check that this machine reaches the issuer`,
   );
+}
+
+/** Whether the issuer can be reached at which people log in. It tells what the issuer has to know of Postern. */
+export async function issuerLoginChecks({ enabled, auth }: Config["http"]): Promise<Check[]> {
+  const [issuer, { login }] = [builtInIssuer(auth), auth.oauth];
+  if (!enabled || issuer === undefined || login === undefined) return [];
+  const { issuerLoginSettings } = await import("../open_issuer_login.ts");
+  const { createIssuerClient } = await import("../../identity/issuer_login/issuer_client.ts");
+  const settings = issuerLoginSettings(issuer, login);
+  const { kind, path } = settings.credential;
+  const reach = createCheck(`login at ${login.issuer}`, () =>
+    createIssuerClient(settings).check().then(
+      () => [note(`it is to send browsers back to ${settings.redirectUri}`)],
+      (thrown) => [mend(thrown, "issuer, client_id and the credential", "http.auth.oauth.login")],
+    ));
+  return [secretFileCheck(path, kind === "secret" ? "secret" : "key"), reach];
 }

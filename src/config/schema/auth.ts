@@ -4,16 +4,18 @@ import {
   choice,
   duration,
   filePath,
+  hostName,
   integer,
   issuerAddress,
   issuerUrl,
+  keptEmpty,
   list,
   scope,
   section,
   text,
   toggle,
 } from "./field_types.ts";
-import { methods } from "./oauth.ts";
+import { lifetime, methods } from "./oauth.ts";
 import { tokenAlgorithms, tokenTypes } from "../../identity/issuer/issuer_kinds.ts";
 
 /**
@@ -90,3 +92,19 @@ export const identityProvider = section({
     "Ask the issuer about tokens that are no JWT (RFC 7662); without it, they are refused",
   ),
 });
+
+/** An issuer at which people log in, beside Postern's accounts (OpenID Connect). */
+export const login = section({
+  issuer: issuerUrl().describe("Issuer at which people log in, to the letter"),
+  client_id: text().describe("Name under which the issuer knows Postern"),
+  client_secret_file: filePath().optional().describe("File that holds the secret of that name"),
+  private_key_file: filePath().optional().describe("In its place, file that holds a private key (RFC 7523)"),
+  name: text().optional().describe("What the login page calls the issuer; without it, its host"),
+  scopes: list(scope()).optional().describe("Scopes to ask for; without it, openid, profile and email"),
+  claims_from: choice("id_token", "userinfo").optional().describe("`userinfo` adds its claims"),
+  username_claim: text().optional().describe("Claim of the name; without it, `preferred_username`"),
+  groups_claim: text().optional().describe("Claim that holds the names of groups; without it, none"),
+  allowed_domains: keptEmpty(list(hostName())).optional()
+    .describe("Domains of which users must be, by `hd` or a verified `email`; without it, any"),
+  claims_lifetime: lifetime().optional().describe("How long claims count at most; without it, 1h"),
+}).optional();

@@ -1,5 +1,5 @@
 import { clientHeaders } from "../../http/client_header_kinds.ts";
-import { auth } from "./auth.ts";
+import { auth, login } from "./auth.ts";
 import { oauth } from "./oauth.ts";
 import {
   address,
@@ -46,7 +46,7 @@ export const http = section({
   resource_url: resourceUrl().optional().describe(
     "What clients call, such as https://tools.example.com/mcp/v1; without it, what a request names",
   ),
-  auth: auth({ enabled: true }).extend({ oauth: oauth.prefault({}) }).prefault({}),
+  auth: auth({ enabled: true }).extend({ oauth: oauth.extend({ login }).prefault({}) }).prefault({}),
   client_ip: clientIp.prefault({}),
   allowed_origins: list(origin()).prefault([]).describe(
     "Web origins, besides the server's own, whose pages may call it",

@@ -4,7 +4,7 @@ import { checked, filePath, list, parsed, section, text, toggle } from "./field_
 import { parseDuration } from "../../core/text/units.ts";
 
 /** A lifetime that is longer than nothing; the parsed value is in milliseconds. */
-const lifetime = () =>
+export const lifetime = () =>
   parsed("a duration of a second or more, such as 10m, 1h or 30d", (value) => {
     const ms = parseDuration(value);
     return ms !== undefined && ms >= 1_000 ? ms : undefined;

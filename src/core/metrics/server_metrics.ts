@@ -131,8 +131,8 @@ export function createServerMetrics() {
     }),
     oauthEvents: createCounters(
       "postern_oauth_events_total",
-      "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
-        "refused requests for tokens, and codes or refresh tokens that were used twice.",
+      "What the built-in authorization server did: registrations, logins at an issuer and their ends, grants, " +
+        "refreshes, denials, revocations, refused requests for tokens, and what was used twice.",
       ["event"],
     ),
     oauthGrants: createGauges(

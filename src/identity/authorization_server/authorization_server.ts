@@ -12,7 +12,7 @@ import { providerConfiguration, separateLogins } from "./provider_configuration.
 import { listenToProvider, type OauthEvent } from "./provider_events.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
 import { everyScope, scopesOfServer, toolScope } from "../own_scopes.ts";
-import { nameGranted, readRegistration, rewriteParameters } from "./request_parameters.ts";
+import { issuerPaths, nameGranted, readRegistration, rewriteParameters } from "./request_parameters.ts";
 import { createRefreshTokenValues, createStoreAdapter } from "./store_adapter.ts";
 
 /** The built-in authorization server, ready to answer. */
@@ -40,6 +40,8 @@ const routes: readonly (readonly [pattern: RegExp, method: "GET" | "POST" | "bot
   [/^\/oauth\/device$/, "POST", "/oauth/device"],
   [/^\/oauth\/device\/verify$/, "both", "/oauth/device/verify"],
   [/^\/oauth\/device\/verify\/[\w-]+$/, "GET", "/oauth/device/verify"],
+  [/^\/oauth\/login\/callback$/, "GET", "/oauth/login"],
+  [/^\/oauth\/login\/logout$/, "POST", "/oauth/login"],
   [/^\/oauth\/static\/logo$/, "GET", "/oauth/static"],
 ];
 
@@ -82,6 +84,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     ["POST /oauth/device", perHour(mostAnHour)],
     // nothing that others have goes for it
     ["POST /oauth/token", [createRateLimiter({ ...ofHour, maxAttempts: mostTokensAnHour })]],
+    [`POST ${issuerPaths.logout}`, [createRateLimiter({ ...ofHour, maxAttempts: mostTokensAnHour })]],
     ["GET /oauth/authorize", logins],
     ["GET /oauth/device/verify", logins],
   ]);
@@ -108,6 +111,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         accounts,
         refreshTokens,
         documents,
+        issuerLogin: options.issuerLogin,
         clientAddress: () => clientAddress.getStore() ?? "",
         oidc,
         onReuse: (grant) => onEvent({ event: "reuse", ...grant }),
@@ -137,11 +141,13 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     pages,
     login,
     accounts,
+    issuerLogin: options.issuerLogin,
+    limiter,
+    onEvent,
     origin: base.origin,
     prefix,
     lifetime: options.refreshLifetimeText,
     serverOf: (resource) => ours(resource)?.server,
-    onDenied: (clientId) => onEvent({ event: "deny", clientId }),
   });
   provider.use(async (context, next) => {
     try {
@@ -249,6 +255,13 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         );
       }
       body = read.text;
+      if (path === issuerPaths.logout) {
+        const ended = await options.issuerLogin?.endByToken(
+          new URLSearchParams(body).get("logout_token") ?? "",
+        );
+        if (ended !== 0) onEvent({ event: "logout", address, requestId });
+        return new Response(null, { headers: { "cache-control": "no-store" } });
+      }
       if (path === "/oauth/register") body = readRegistration(body, isAllowed);
       else if (path === "/oauth/token" || path === "/oauth/device") {
         const params = rewriteParameters(path, new URLSearchParams(body));
@@ -293,6 +306,14 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     return new Response(page.html, { status: page.status, headers: interactions.headersOf(page) });
   }
 
+  /** The cookies that an answer of an issuer is compared with come to its interaction alone. */
+  function toInteraction(search: string): Response {
+    const uid = options.issuerLogin?.interactionOf(search);
+    if (uid === undefined) return pageResponse(interactions.gone);
+    const location = `${prefix}/oauth/interaction/${uid}${search}`;
+    return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
+  }
+
   const metadata = serverMetadata(options);
   const isMetadata = (full: string) => full === metadataPath || full === metadataPath + prefix;
   const ownPath = (full: string) =>
@@ -327,12 +348,15 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       }
       if (path === "/oauth/static/logo") return pictureResponse(options.logo);
       if (path === "/oauth/register" && !options.allowRegistration) return undefined;
+      if (/^\/oauth\/login\//.test(path) && options.issuerLogin === undefined) return undefined;
+      if (path === issuerPaths.callback) return toInteraction(new URL(url).search);
       try {
         return tooMany(method, path, call.address) ?? await answer(call, path);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "invalid") throw error;
         const isUri = error.data?.["field"] === "redirect_uris";
-        return oauthError(400, isUri ? "invalid_redirect_uri" : "invalid_client_metadata", error.message);
+        const code = path === issuerPaths.logout ? "invalid_request" : "invalid_client_metadata";
+        return oauthError(400, isUri ? "invalid_redirect_uri" : code, error.message);
       }
     },
     [Symbol.dispose]() {

@@ -1,6 +1,7 @@
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
+import type { IssuerLogin } from "../issuer_login/issuer_login.ts";
 import type { Login } from "../login.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import type { AccountSource } from "../users/user_directory.ts";
@@ -40,6 +41,8 @@ export interface AuthorizationServerOptions {
   readonly store: GrantStore;
   readonly accounts: AccountSource;
   readonly login: Login;
+  /** Optional: none where people log in with passwords of this server alone. */
+  readonly issuerLogin?: IssuerLogin | undefined;
   /** Counts what failed by address, together with passwords: codes of devices that were not right. */
   readonly limiter: RateLimiter;
   readonly bodyTimeout: SharedDeadline;

@@ -91,6 +91,9 @@ function tokenValues(value: string): Pick<TokenRecord, "audience" | "scope"> {
 /** Those whose ID is no secret; of all others the ID lets somebody in, and its hash is kept. */
 const plainIds: ReadonlySet<string> = new Set(["Client", "Grant"]);
 
+/** Of logins at an issuer (`issuer_login/issuer_logins.ts`): each has the id of its grant, and ends with it. */
+export const loginKind = "oauth Login";
+
 /** Marks a hash that stands in the place of an ID, where nobody knows that any more. No ID has it. */
 const hashMark = "#";
 
@@ -209,6 +212,8 @@ export function createGrantStore(state: State) {
         sql`UPDATE records SET used_at = ${time},
           expires_at = CASE WHEN expires_at > ${expiresAt} THEN expires_at ELSE ${expiresAt} END
           WHERE kind = ${kindOf("Grant")} AND id = ${grantId}`,
+        sql`UPDATE records SET expires_at = CASE WHEN expires_at > ${expiresAt} THEN expires_at ELSE ${expiresAt} END
+          WHERE kind = ${loginKind} AND id = ${grantId}`,
       ],
       ...grantId === null || mostTokens === undefined ? [] : endStatements(
         sql`kind = ${kindOf(kind)} AND part_of = ${grantId} AND id NOT IN
@@ -293,6 +298,9 @@ export function createGrantStore(state: State) {
     },
     /** Ends a grant with everything that was given out for it. */
     endGrant,
+    /** As endGrant(), of several. @returns how many there were */
+    endGrantsOf: async (ids: readonly string[]): Promise<number> =>
+      (await change(endGrants(sql`id IN (${ids})`))).at(-1)?.length ?? 0,
     /** What access tokens stand for, by their hashes in 64 hex digits; those that stand for nothing are left out. */
     async tokens(hashes: readonly string[], nowMs: number): Promise<ReadonlyMap<string, TokenRecord>> {
       const rows = await read(
@@ -359,7 +367,7 @@ export function createGrantStore(state: State) {
 /** As the state has it. */
 const kindOf = (kind: RecordKind): string => `oauth ${kind}`;
 /** Whose share a record is of. */
-const ownerOf = (username: string): string => `user:${username}`;
+export const ownerOf = (username: string): string => `user:${username}`;
 const nameOf = (owner: unknown): string => String(owner).replace(/^user:/, "");
 const textOrNull = (value: unknown): string | null => typeof value === "string" ? value : null;
 

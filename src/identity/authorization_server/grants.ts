@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
-import type { Session } from "../authenticator.ts";
+import type { GrantCaller, Session } from "../authenticator.ts";
+import type { IssuerLogins } from "../issuer_login/issuer_logins.ts";
 import { everyScope, readScopes } from "../own_scopes.ts";
 import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
@@ -16,6 +17,9 @@ export function accountMark({ createdAt, passwordHash }: UserRecord): string {
   return sha256(`${createdAt ?? ""} ${passwordHash}`).slice(0, 32);
 }
 
+/** What stands in the place of an account's mark where somebody logged in at an issuer. No account has it. */
+export const issuerMark = "issuer";
+
 /** Whether what an account's user let clients do still holds: as for sessions, a lockout ends nothing. */
 export function holds(account: UserRecord | undefined, mark: string): boolean {
   return mayStay(account) && accountMark(account) === mark;
@@ -28,8 +32,10 @@ interface GrantsOptions {
   readonly requireCurrent?: () => void;
   /** Optional: whether other servers have user files of their own, which may differ for a while. */
   readonly othersDecide?: boolean;
+  /** Optional: none where nobody logs in at an issuer. */
+  readonly logins?: Pick<IssuerLogins, "current" | "covers"> | undefined;
   /** Told of each grant that ends while this process runs and that a call used. */
-  readonly onEnded: (session: Session) => void;
+  readonly onEnded: (caller: GrantCaller) => void;
 }
 
 /** The grants of the moment: what an access token lets its bearer do, and when that is over. */
@@ -43,9 +49,11 @@ const mostRemembered = 10_000;
 const mostWaiting = 1_000;
 
 export function createGrants(options: GrantsOptions) {
-  const { store, accounts, onEnded, requireCurrent = () => {} } = options;
+  const { store, accounts, logins, onEnded, requireCurrent = () => {} } = options;
   // one object for a grant as long as it is in use: what is kept for a caller is looked up by it
-  const inUse = new Map<string, Session>();
+  const inUse = new Map<string, GrantCaller>();
+  // people as their login has them, and with their grant's scopes
+  const callers = new WeakMap<GrantCaller, GrantCaller>();
   // by their hashes
   const tokens = new Map<string, TokenRecord>();
   const waiting = new Set<string>();
@@ -55,17 +63,25 @@ export function createGrants(options: GrantsOptions) {
   let ends = 0;
   let isReconcileDue = false;
 
-  /** All tokens of a grant have the same scopes. */
-  function sessionOf({ grantId, username, account: mark, scope }: TokenRecord): Session | undefined {
+  async function personOf({ grantId, username, scope }: TokenRecord): Promise<GrantCaller | undefined> {
+    const person = logins?.covers(username) ? await logins.current(grantId) : undefined;
+    if (person === undefined) return undefined;
+    const caller = callers.get(person) ?? { ...person, ...boundBy(scope) };
+    callers.set(person, caller);
+    inUse.set(grantId, caller);
+    return caller;
+  }
+
+  function sessionOf(token: TokenRecord): GrantCaller | undefined | Promise<GrantCaller | undefined> {
+    const { grantId, username, account: mark, scope } = token;
+    if (mark === issuerMark) return personOf(token);
     const account = accounts.find(username);
     // another server may have let in whom this one's file does not
     if (account === undefined || !holds(account, mark)) return undefined;
     const known = inUse.get(grantId);
     if (known !== undefined) return known;
     const since = account.createdAt === null ? {} : { accountSince: account.createdAt };
-    const scopes = readScopes(scope);
-    const isBound = !scopes.includes(everyScope);
-    const session: Session = { id: grantId, username, ...since, ...(isBound && { scopes }) };
+    const session: Session = { id: grantId, username, ...since, ...boundBy(scope) };
     inUse.set(grantId, session);
     return session;
   }
@@ -85,7 +101,8 @@ export function createGrants(options: GrantsOptions) {
   async function reconcile(): Promise<void> {
     isReconcileDue = true;
     for (const { id, username, account } of await store.grants()) {
-      if (holds(accounts.find(username), account)) continue;
+      const isPerson = account === issuerMark;
+      if (isPerson ? logins?.covers(username) : holds(accounts.find(username), account)) continue;
       // others may have another file for a while: what ends here goes on there
       if (options.othersDecide) forget(id);
       else await store.endGrant(id);
@@ -156,7 +173,7 @@ export function createGrants(options: GrantsOptions) {
       find(
         presented: PresentedToken | undefined,
         nowMs: number,
-      ): Session | undefined | Promise<Session | undefined> {
+      ): GrantCaller | undefined | Promise<GrantCaller | undefined> {
         if (presented === undefined) return undefined;
         const meant = (token: TokenRecord | undefined) =>
           token?.audience === resource ? sessionOf(token) : undefined;
@@ -177,4 +194,10 @@ export function createGrants(options: GrantsOptions) {
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
+}
+
+/** The scopes that bind a token; all tokens of a grant have the same. */
+function boundBy(scope: unknown): { readonly scopes?: readonly string[] } {
+  const scopes = readScopes(scope);
+  return scopes.includes(everyScope) ? {} : { scopes };
 }

@@ -1,4 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
+import { principalName, sessionIdOf } from "../../core/principal.ts";
+import type { FailedLogin, IssuerLogin } from "../issuer_login/issuer_login.ts";
 import { Buffer } from "node:buffer";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import type { AuthorizationServerOptions } from "./authorization_server_options.ts";
@@ -17,7 +19,8 @@ import { defined } from "../../core/defined.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { codeParameter } from "./request_parameters.ts";
 
-interface InteractionOptions extends Pick<AuthorizationServerOptions, "login" | "accounts"> {
+interface InteractionOptions
+  extends Pick<AuthorizationServerOptions, "login" | "accounts" | "issuerLogin" | "limiter" | "onEvent"> {
   readonly provider: OidcProvider;
   readonly pages: Pages;
   /** Of the issuer, as browsers name it in `Origin`. */
@@ -28,9 +31,13 @@ interface InteractionOptions extends Pick<AuthorizationServerOptions, "login" | 
   readonly lifetime: string;
   /** Whose tokens are for a resource. */
   readonly serverOf: (resource: string) => ServedBy | undefined;
-  /** Told when a user does not allow what a client asked for. */
-  readonly onDenied: (clientId: string) => void;
 }
+
+/** Keeps the secret of a login at an issuer in the browser that began it; where its interaction is, and nowhere else. */
+const issuerCookie = "postern_issuer";
+const issuerSecret = new RegExp(String.raw`(?:^|; )${issuerCookie}=([\w-]{43})(?:;|$)`);
+/** Of the page's own address: begin a login at the issuer. */
+const beginParameter = "begin";
 
 /** The part of an address that names an interaction. */
 const interactionPath = /^\/oauth\/interaction\/([\w-]{10,64})$/;
@@ -56,7 +63,8 @@ export function shownClient(client: OidcClient | undefined, redirectUri?: string
  * request gave it, and forms only from these pages themselves.
  */
 export function createInteractionPages(options: InteractionOptions) {
-  const { provider, pages, login, accounts, origin, prefix, lifetime, serverOf, onDenied } = options;
+  const { provider, pages, login, accounts, issuerLogin, origin, prefix, lifetime, serverOf, onEvent } =
+    options;
 
   function show(context: KoaContext, page: Page, headers: Record<string, string> = {}): void {
     context.status = page.status;
@@ -66,7 +74,11 @@ export function createInteractionPages(options: InteractionOptions) {
 
   async function finish(context: KoaContext, result: InteractionResult): Promise<void> {
     const next = await provider.interactionResult(context.req, context.res, result);
-    context.redirect(next);
+    seeOther(context, next);
+  }
+
+  function seeOther(context: KoaContext, url: string): void {
+    context.redirect(url);
     context.status = 303;
     context.set({ "cache-control": "no-store" });
     context.body = "";
@@ -94,19 +106,67 @@ export function createInteractionPages(options: InteractionOptions) {
       unavailable: [503, "Nobody can log in at the moment. Try again soon."],
     } as const;
     const [status, problem] = problems[result.kind];
-    const page = pages.login({ action: actionOf(interaction), client, username, problem, status });
+    const page = pages.login({ ...formOf(interaction, client), username, problem, status });
     show(context, page, result.kind === "failed" ? {} : { "retry-after": String(result.retryAfterSeconds) });
+  }
+
+  /** Leads the browser to the issuer, with a secret that it keeps for when it comes back. */
+  async function goToIssuer(context: KoaContext, interaction: Interaction, issuer: IssuerLogin) {
+    const begun = await issuer.begin(interaction.uid);
+    if (begun.kind === "failed") return showFailed(context, interaction, begun);
+    const secure = origin.startsWith("https:") ? "; secure" : "";
+    const attributes = `path=${actionOf(interaction)}; httponly; samesite=lax${secure}`;
+    context.append("set-cookie", `${issuerCookie}=${begun.secret}; ${attributes}`);
+    seeOther(context, begun.url);
+  }
+
+  /** Takes what the issuer sent the browser back with. */
+  async function comeBack(context: KoaContext, interaction: Interaction, issuer: IssuerLogin, by: Caller) {
+    const { address, requestId } = by;
+    const secret = issuerSecret.exec(context.get("cookie"))?.[1];
+    const { limited } = options.limiter.check(address);
+    const result = await issuer.finish(interaction.uid, secret, context.search, limited);
+    const told = { clientId: String(interaction.params["client_id"]), address, requestId };
+    if (result.kind === "done") {
+      const accountId = principalName(result.principal);
+      onEvent({ event: "login", ...told, username: accountId });
+      const amr = [sessionIdOf(result.principal) ?? ""];
+      return await finish(context, { login: { accountId, remember: false, amr } });
+    }
+    if (result.reason === "access_denied") return await deny(context, interaction, "the user did not log in");
+    if (!limited) await options.limiter.recordFailed(address);
+    onEvent({ event: "login_failed", ...told, reason: result.reason });
+    showFailed(context, interaction, result);
+  }
+
+  function showFailed(context: KoaContext, interaction: Interaction, failed: FailedLogin): void {
+    show(context, pages.error(failed.status, failed.message, beginAt(interaction)));
+  }
+
+  const beginAt = (interaction: Interaction) => `${actionOf(interaction)}?${beginParameter}`;
+
+  function formOf(interaction: Interaction, client: ShownClient) {
+    const issuer = issuerLogin && { name: issuerLogin.name, href: beginAt(interaction) };
+    return { action: actionOf(interaction), client, ...defined({ issuer }) };
+  }
+
+  /** Who logged in, as long as that counts: it ends as grants do, with another password say. */
+  async function accountOf({ session }: Interaction) {
+    const { accountId: username = "", amr: [mark = ""] = [] } = session ?? {};
+    if (issuerLogin?.logins.covers(username)) {
+      const { logins, name: issuer } = issuerLogin;
+      const person = await logins.current(mark);
+      return person && { accountId: username, jti: mark, name: person.name ?? person.subject, issuer };
+    }
+    const account = accounts.find(username);
+    return account?.enabled && holds(account, mark) ? { accountId: username, name: username } : undefined;
   }
 
   async function allow(context: KoaContext, interaction: Interaction): Promise<void> {
     const { client_id: clientId } = interaction.params;
-    const { accountId: username, amr: [mark] = [] } = interaction.session ?? {};
-    const account = username === undefined ? undefined : accounts.find(username);
-    // a login ends as grants do: with another password, or an account that was made anew
-    if (account === undefined || !account.enabled || mark === undefined || !holds(account, mark)) {
-      return await deny(context, interaction, "the login has ended");
-    }
-    const grant = new provider.Grant({ accountId: account.username, clientId: String(clientId) });
+    const account = await accountOf(interaction);
+    if (account === undefined) return await deny(context, interaction, "the login has ended");
+    const grant = new provider.Grant({ ...account, clientId: String(clientId) });
     for (const [resource, scopes] of askedScopes(interaction)) {
       grant.addResourceScope(resource, scopes.join(" "));
     }
@@ -114,7 +174,7 @@ export function createInteractionPages(options: InteractionOptions) {
   }
 
   function deny(context: KoaContext, interaction: Interaction, reason: string): Promise<void> {
-    onDenied(String(interaction.params["client_id"]));
+    onEvent({ event: "deny", clientId: String(interaction.params["client_id"]) });
     return finish(context, { error: "access_denied", error_description: reason });
   }
 
@@ -128,19 +188,27 @@ export function createInteractionPages(options: InteractionOptions) {
 
   const actionOf = ({ uid }: Interaction) => `${prefix}/oauth/interaction/${uid}`;
 
-  async function render(context: KoaContext, interaction: Interaction): Promise<void> {
+  async function render(context: KoaContext, interaction: Interaction, caller: Caller): Promise<void> {
     const action = actionOf(interaction);
     const client = await clientOf(interaction);
-    if (interaction.prompt.name === "login") return show(context, pages.login({ action, client }));
+    if (interaction.prompt.name === "login") {
+      const isAsked = (name: string) => context.query[name] !== undefined;
+      if (issuerLogin && isAsked("state")) return await comeBack(context, interaction, issuerLogin, caller);
+      if (issuerLogin && (!login.hasAccounts || isAsked(beginParameter))) {
+        return await goToIssuer(context, interaction, issuerLogin);
+      }
+      return show(context, pages.login(formOf(interaction, client)));
+    }
     const rights = askedScopes(interaction).flatMap(([resource, scopes]) =>
       scopes.map((scope) => ({ scope, server: serverOf(resource) }))
     );
-    const username = interaction.session?.accountId ?? "";
-    show(context, pages.consent({ action, client, username, rights, lifetime }));
+    const { name: username = "", issuer } = await accountOf(interaction) ?? {};
+    show(context, pages.consent({ action, client, username, rights, lifetime, ...defined({ issuer }) }));
   }
 
   return {
     show,
+    gone: pages.error(400, interactionGone),
     headersOf: (page: Page) => pageHeaders(page, pages.styleHash),
     /** Answers what is about an interaction; whether that was so. */
     async answer(context: KoaContext, callerOf: (context: KoaContext) => Caller): Promise<boolean> {
@@ -156,7 +224,7 @@ export function createInteractionPages(options: InteractionOptions) {
         return true;
       }
       if (context.method !== "POST") {
-        await render(context, interaction);
+        await render(context, interaction, callerOf(context));
         return true;
       }
       // SameSite keeps the cookie away from forms of other pages already; not every browser knows that
@@ -172,7 +240,7 @@ export function createInteractionPages(options: InteractionOptions) {
       else if (interaction.prompt.name === "login") {
         await logIn(context, interaction, fields, callerOf(context));
       } else if (fields.get("action") === "allow") await allow(context, interaction);
-      else await render(context, interaction);
+      else await render(context, interaction, callerOf(context));
       return true;
     },
   };

@@ -90,16 +90,24 @@ ${body}
     login(options: {
       readonly action: string;
       readonly client: ShownClient;
+      /** An issuer where people can log in besides, and the address at which that begins. */
+      readonly issuer?: { readonly name: string; readonly href: string };
       readonly username?: string;
       readonly problem?: string;
       readonly status?: number;
     }): Page {
-      const { action, client, username = "", problem, status = 200 } = options;
+      const { action, client, issuer, username = "", problem, status = 200 } = options;
       return page(
         title,
         `${notice}
 ${alert(problem)}
 <p class="who">${whoAsks(client)} asks to be let in.</p>
+${
+          issuer === undefined
+            ? ""
+            : `<a class="button" href="${t(issuer.href)}">Sign in with ${t(issuer.name)}</a>
+<p class="or">or with an account of this server:</p>`
+        }
 <form method="post" action="${t(action)}">
 <label for="username">User name</label>
 <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="256" value="${
@@ -120,16 +128,20 @@ ${alert(problem)}
       readonly action: string;
       readonly client: ShownClient;
       readonly username: string;
+      /** Where the user logged in, if not with an account of this server. */
+      readonly issuer?: string;
       readonly rights: readonly { readonly scope: string; readonly server: ServedBy | undefined }[];
       readonly lifetime: string;
     }): Page {
-      const { action, client, username, rights, lifetime } = options;
+      const { action, client, username, issuer, rights, lifetime } = options;
       const shown = rights.map(({ scope, server }) =>
         `<li><code>${t(scope)}</code>: ${t(scopeText(scope, server))}</li>`
       );
       return page(
         "Allow access?",
-        `<p>${whoAsks(client)} asks for access to your account <strong>${t(username)}</strong>. It may:</p>
+        `<p>${whoAsks(client)} asks for access to your account <strong>${t(username)}</strong>${
+          issuer === undefined ? "" : ` of ${t(issuer)}`
+        }. It may:</p>
 <ul>${shown.join("\n")}</ul>
 <dl>
 ${
@@ -145,9 +157,11 @@ ${
             : t(client.isOwn ? new URL(client.redirectUri).host : placeOf(client.redirectUri))
         }</strong></dd>
 </dl>
-<p>Access ends when you change your password, or when it was not used for ${
-          t(lifetime)
-        }. Allow this only if you have
+<p>Access ends when ${
+          issuer === undefined
+            ? "you change your password"
+            : `${t(issuer)} says that you have logged out or may not log in any more`
+        }, or when it was not used for ${t(lifetime)}. Allow this only if you have
 just asked for it yourself.</p>
 <form method="post" action="${t(action)}">
 <button name="action" value="allow">Allow</button>
@@ -203,7 +217,11 @@ ${alert(problem)}
     },
 
     done: (heading: string, text: string): Page => page(heading, `<p>${t(text)}</p>`),
-    error: (status: number, text: string): Page => page("This did not work", `<p>${t(text)}</p>`, { status }),
+    /** @param again the address at which what failed can be tried again */
+    error: (status: number, text: string, again?: string): Page => {
+      const link = again === undefined ? "" : `<a class="button" href="${t(again)}">Try again</a>`;
+      return page("This did not work", `<p>${t(text)}</p>${link}`, { status });
+    },
   };
 }
 
@@ -263,10 +281,10 @@ img{display:block;max-width:100%;max-height:5rem;margin:0 auto 1rem}
 h1{margin:0 0 .5rem;font-size:1.5rem}
 label{display:block;margin:.75rem 0 .25rem;font-weight:600}
 input{box-sizing:border-box;width:100%;padding:.6rem;font:inherit;border:1px solid #7b8794;border-radius:4px}
-button{width:100%;margin-top:1rem;padding:.7rem;font:inherit;font-weight:600;color:${
+button,.button{box-sizing:border-box;display:block;width:100%;margin-top:1rem;padding:.7rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;color:${
     textOn(colour)
   };background:${colour};border:0;border-radius:4px;cursor:pointer}
-button:hover,button:focus-visible{filter:brightness(.85)}
+button:hover,.button:hover,button:focus-visible,.button:focus-visible{filter:brightness(.85)}
 button.plain{margin-top:.5rem;color:inherit;background:none;border:1px solid #7b8794}
 :focus-visible{outline:3px solid #1f2933;outline-offset:2px}
 dt{font-weight:600}dd{margin:0 0 .5rem;overflow-wrap:anywhere}

@@ -11,7 +11,7 @@ const longestGrantSeconds = 365 * 24 * 3_600;
 
 /** What `oidc-provider` is made with: the grants of OAuth 2.1 alone, and what of OpenID Connect can be switched off is off. */
 export function providerConfiguration(
-  { issuer, hasConsole, lifetimesMs, allowRegistration, cookieKeys, resources, accounts }:
+  { issuer, hasConsole, lifetimesMs, allowRegistration, cookieKeys, resources, accounts, issuerLogin }:
     AuthorizationServerOptions,
   { oidc, prefix, adapter, devicePages, ours, findGrant, renderError }: {
     readonly oidc: OidcModule;
@@ -77,10 +77,12 @@ export function providerConfiguration(
         },
       },
     },
-    findAccount(_context: KoaContext, username: string) {
-      return mayStay(accounts.find(username))
-        ? { accountId: username, claims: () => ({ sub: username }) }
-        : undefined;
+    async findAccount(_context: KoaContext, username: string, token?: { readonly grantId?: string }) {
+      // a login without a grant is looked at before consent
+      const isLet = issuerLogin?.logins.covers(username)
+        ? token?.grantId === undefined || await issuerLogin.logins.current(token.grantId) !== undefined
+        : mayStay(accounts.find(username));
+      return isLet ? { accountId: username, claims: () => ({ sub: username }) } : undefined;
     },
     interactions: {
       url: (_context: KoaContext, { uid }: { readonly uid: string }) => `${prefix}/oauth/interaction/${uid}`,

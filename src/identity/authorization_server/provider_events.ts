@@ -1,9 +1,13 @@
 import { defined } from "../../core/defined.ts";
 import type { KoaContext, OidcProvider } from "./provider_types.ts";
 
+type OauthEventName = "register" | "grant" | "refresh" | "deny" | "reuse" | "revoke" | "failed";
+/** Of logins at an issuer: one that lets nobody in any more has expired. */
+type IssuerLoginEventName = "login" | "login_failed" | "logout" | "expire";
+
 /** What happened, for counters, the log and the audit trail. */
 export interface OauthEvent {
-  readonly event: "register" | "grant" | "refresh" | "deny" | "reuse" | "revoke" | "failed";
+  readonly event: OauthEventName | IssuerLoginEventName;
   readonly clientId?: string;
   readonly username?: string;
   readonly grantId?: string;

@@ -19,7 +19,8 @@ export interface OidcProvider {
   readonly RefreshToken: OidcTokenKind<{ readonly grantId: string }>;
   readonly Client: { find(id: string): Promise<OidcClient | undefined> };
   readonly Grant: {
-    new (of: { readonly accountId: string; readonly clientId: string }): OidcGrant;
+    /** @param of.jti its ID; a new one where absent */
+    new (of: { readonly accountId: string; readonly clientId: string; readonly jti?: string }): OidcGrant;
     find(id: string): Promise<OidcGrant | undefined>;
   };
 }
@@ -44,11 +45,14 @@ export interface KoaContext {
   readonly res: ServerResponse;
   readonly method: string;
   readonly path: string;
+  /** The query as it came, with its `?`. */
+  readonly search: string;
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly oidc: OidcContext;
   status: number;
   body: unknown;
   set(headers: Readonly<Record<string, string>>): void;
+  append(header: string, value: string): void;
   get(name: string): string;
   redirect(url: string): void;
 }

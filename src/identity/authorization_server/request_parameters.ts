@@ -4,6 +4,9 @@ import { readClientMetadata } from "./client_metadata.ts";
 import { readScopes } from "../own_scopes.ts";
 import type { GrantStore } from "./grant_store.ts";
 
+/** Below this server: where an issuer elsewhere sends browsers back to, and where it tells of logouts. */
+export const issuerPaths = { callback: "/oauth/login/callback", logout: "/oauth/login/logout" } as const;
+
 /** Carries the code that a link to the device page brought. */
 export const codeParameter = "prefill";
 

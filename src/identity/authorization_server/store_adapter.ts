@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { AuthorizationServerOptions } from "./authorization_server_options.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
 import { isRecordKind, type KeptRecord, type Payload, type RecordKind } from "./grant_store.ts";
-import { accountMark } from "./grants.ts";
+import { accountMark, issuerMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
 import type { OidcModule } from "./provider_types.ts";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { tokenPrefix } from "../presented_token.ts";
 import type { CookieKeys } from "./cookie_keys.ts";
 
-interface StoreAdapterOptions extends Pick<AuthorizationServerOptions, "store" | "accounts"> {
+interface StoreAdapterOptions extends Pick<AuthorizationServerOptions, "store" | "accounts" | "issuerLogin"> {
   readonly refreshTokens: RefreshTokenValues;
   /** Optional: none where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;
@@ -45,7 +45,9 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
   }
 
   function markOf(payload: Payload): string {
-    const account = accounts.find(String(payload["accountId"]));
+    const username = String(payload["accountId"]);
+    if (options.issuerLogin?.logins.covers(username)) return issuerMark;
+    const account = accounts.find(username);
     const { AccessDenied = Error } = errors;
     if (account === undefined) throw new AccessDenied("the account is gone");
     return accountMark(account);

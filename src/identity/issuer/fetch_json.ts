@@ -2,7 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
 import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
 
-const timeoutMs = 5_000;
+/** For which an issuer is waited. */
+export const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
 
 /** What an issuer answers with where it does not answer with status 200. */
@@ -49,7 +50,8 @@ export async function fetchJson(url: string, signal: AbortSignal, init: RequestI
   }
 }
 
-async function readText(response: Response, url: string): Promise<string> {
+/** @throws {AppError} `unavailable` where it is longer than 256 KiB */
+export async function readText(response: Response, url: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;

@@ -132,6 +132,6 @@ function isIssuerAddress(text: string, issuer: string): boolean {
   return protocol === "https:";
 }
 
-function isLoopbackUrl(text: string): boolean {
+export function isLoopbackUrl(text: string): boolean {
   return isLoopback(new URL(text).hostname.replace(/^\[|\]$/g, ""));
 }

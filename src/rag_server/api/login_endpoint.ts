@@ -7,7 +7,7 @@ import type { Login } from "../../identity/login.ts";
 import { parseBody } from "../query.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
-import type { Principal } from "../../core/principal.ts";
+import { type Principal, sessionIdOf } from "../../core/principal.ts";
 import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
 
 export const loginRequest = z.object({
@@ -77,8 +77,9 @@ export function createLogoutEndpoint({ endSession, onLogout }: {
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
 }) {
   return async (session: Principal, from: Omit<LogoutReport, "session">): Promise<Response> => {
-    if (session.kind !== "session") return errorReply(notASession);
-    await endSession(session.id);
+    const id = sessionIdOf(session);
+    if (id === undefined) return errorReply(notASession);
+    await endSession(id);
     await onLogout?.({ session, ...from });
     return noContent();
   };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sessionIdOf } from "../../core/principal.ts";
 import { limitNames } from "../../core/quotas/limit_kinds.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import { defineTool, type Tool } from "./tool.ts";
@@ -58,13 +59,14 @@ export function logout(options: { endSession: (id: string) => Promise<void> }): 
     output: z.object({ success: z.boolean(), message: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },
     async run(_args, { principal }) {
-      if (principal.kind !== "session") {
+      const id = sessionIdOf(principal);
+      if (id === undefined) {
         return {
           errorText:
             "Cannot log out: this is not the session of a user; an API token is removed by an administrator",
         };
       }
-      await options.endSession(principal.id);
+      await options.endSession(id);
       const data = { success: true, message: "Logged out" };
       return { text: JSON.stringify(data), data };
     },

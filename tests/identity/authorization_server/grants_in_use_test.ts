@@ -5,6 +5,7 @@ import { digestOfHash } from "../../../src/identity/presented_token.ts";
 import type { UserRecord } from "../../../src/identity/users/user_file.ts";
 import { sha256 } from "../../../src/core/text/sha256.ts";
 import { memoryState } from "../../support/state.ts";
+import { grantOf } from "./grant_of.ts";
 
 const hour = 3_600_000;
 const alice: UserRecord = {
@@ -40,16 +41,16 @@ Deno.test("createGrants() does not end a grant that is used for the first time w
       },
     },
     accounts: { find: () => alice },
-    onEnded: ({ id }) => void ended.push(id),
+    onEnded: (caller) => void ended.push(grantOf(caller) ?? ""),
   });
   const find = (token: string) => {
     const hash = sha256(token);
     return grants.of("tools").find({ hash, digest: digestOfHash(hash) }, Date.now());
   };
-  assert.equal((await find("token one"))?.id, "one");
+  assert.equal(grantOf(await find("token one")), "one");
   const looking = grants.look();
   await answered.promise;
-  assert.equal((await find("token two"))?.id, "two");
+  assert.equal(grantOf(await find("token two")), "two");
   late.resolve();
   await looking;
   assert.deepEqual(ended, []);
