@@ -33,7 +33,7 @@ export interface LoginServer extends AsyncDisposable {
   /** A browser that goes to both. */
   browser(follows?: (url: string) => boolean): ReturnType<typeof createFormBrowser>;
   /** Logs in, lets a new client in, and exchanges its code. */
-  logIn(): Promise<LoggedIn>;
+  logIn(scope?: string): Promise<LoggedIn>;
 }
 
 export interface LoggedIn {
@@ -82,10 +82,10 @@ export async function startLoginServer(
     oauth,
     issuer,
     browser,
-    async logIn() {
+    async logIn(scope) {
       const client = await createOauthClient(issuer);
       const own = browser();
-      const page = await own.open(client.authorizeUrl());
+      const page = await own.open(client.authorizeUrl({ scope }));
       assert.match(page.html, /Allow access\?/, page.html);
       const end = await own.submit(page, { action: "allow" });
       const { status, body } = await client.exchange(codeOf(end));

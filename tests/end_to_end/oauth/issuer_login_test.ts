@@ -52,6 +52,35 @@ testWithPostgres("whoever logs in at the issuer is known by its claims, in datab
   assert.equal(await statusOf(server, accessToken), 401);
 });
 
+Deno.test("scopes bind whoever logs in at the issuer too, also once claims are renewed", async () => {
+  await using server = await startLoginServer({ login: "groups_claim: groups, claims_lifetime: 1s" });
+  const { accessToken, refreshToken, client } = await server.logIn("tool:list_databases");
+  const lists = createToolClient({ url: server.issuer, token: accessToken });
+  const query = () =>
+    lists.post(JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "query_database", arguments: { query: "SELECT 1" } },
+    }));
+  const asked = server.provider.given.length;
+  for (const step of ["before", "after"]) {
+    assert.equal((await lists.call("list_databases", {})).isError, false, step);
+    const response = await query();
+    assert.equal(response.status, 403, step);
+    assert.match(response.headers.get("www-authenticate") ?? "", /scope="tool:list_databases db:read"/);
+    await response.body?.cancel();
+    if (step === "before") {
+      await waitUntil("the claims are renewed", async () => {
+        await lists.call("list_databases", {});
+        return server.provider.given.length > asked;
+      });
+    }
+  }
+  const { body } = await client.refresh(refreshToken);
+  assert.equal(body["scope"], "tool:list_databases");
+});
+
 testWithPostgres("claims are renewed, and whom the issuer lets in no more loses access", async () => {
   await using database = await createTestDatabase();
   await using server = await startLoginServer({
