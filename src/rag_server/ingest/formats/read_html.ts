@@ -104,7 +104,7 @@ function partLinkText(text: string, href: string): string {
   const shown = text.replace(/[\s\u200b\ufe0e\ufe0f]/g, "");
   if (/^(?:[#¶§🔗⚓↩↑^\ue000-\uf8ff]|)$/u.test(shown)) return "";
   if (/^\s*(?:perma(?:nent )?link|(?:direct )?link to|section titled)\b/i.test(text)) return "";
-  return /^\d{1,3}$/.test(shown) && /#.*(?:fn|note|cite)/i.test(href) ? `[${shown}]` : text;
+  return /^\d{1,3}$/.test(shown) && /#.*(?:fn|ft\d|note|cite)/i.test(href) ? `[${shown}]` : text;
 }
 
 type Emit = (isMain: boolean, add: (builder: BlockSink) => void) => void;

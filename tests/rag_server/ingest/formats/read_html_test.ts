@@ -141,7 +141,7 @@ Deno.test("readHtml() leaves out tables of contents, and keeps notes, footnotes 
       <div class="toctree-wrapper compound"><ul><li><a href="a.html">A</a></li></ul></div>
       <ul><li>1. <a href="#one">One</a><ul><li><a href="#two">Two</a></li></ul></li></ul>
       <ul><li><a href="#one">One</a>: the first</li></ul><ol><li><a href="https://a.example">A</a></li></ol><ul><li>42</li></ul>
-      <p>Text<sup><a href="#fn:1">1</a></sup>, note<a href="#id2">[2]</a>, step <a href="#step-2">2</a>.</p>
+      <p>Text<sup><a href="#fn:1">1</a></sup>, book<a href="#ft12f">12</a>, note<a href="#id2">[2]</a>, step <a href="#step-2">2</a>.</p>
       <aside class="footnote brackets" role="doc-footnote"><span>[<a role="doc-backlink" href="#id1">2</a>]</span>
         <p>Of Sphinx.</p></aside>
       <aside aria-label="Note" class="starlight-aside starlight-aside--note"><p>Mind it.</p></aside><aside>Related</aside>
@@ -153,7 +153,7 @@ Deno.test("readHtml() leaves out tables of contents, and keeps notes, footnotes 
       "list: - One: the first",
       "list: 1. A",
       "list: - 42",
-      "paragraph: Text[1], note[2], step 2.",
+      "paragraph: Text[1], book[12], note[2], step 2.",
       "paragraph: [2]",
       "paragraph: Of Sphinx.",
       "paragraph: Mind it.",
