@@ -186,8 +186,8 @@ Deno.test("each setting that is a path is named with what is wrong with its file
   const settings = [...leafSchemas(configSchema)].flatMap(([path, schema]) =>
     // a configuration without pipelines drops theirs
     pathFields.has(writtenSchema(schema)) && !/^(api_keys|defaults|pipelines)$/.test(String(path[0])) &&
-      // a folder or a file
-      path.at(-1) !== "model_path"
+      // a folder or a file, and what stands in place of another
+      !["model_path", "private_key_file"].includes(String(path.at(-1)))
       ? [path]
       : []
   );
@@ -197,7 +197,12 @@ Deno.test("each setting that is a path is named with what is wrong with its file
   putValue(written, ["databases"], [{ name: "a", sslmode: "require" }, { name: "b" }]);
   putValue(written, ["state"], { database: "shared", host: "state.example", sslmode: "require" });
   putValue(written, ["traces", "endpoint"], "https://collector.example");
-  putValue(written, ["http", "tls", "enabled"], true);
+  putValue(written, ["http"], {
+    tls: { enabled: true },
+    auth: {
+      oauth: { issuer: "https://a.example", login: { issuer: "https://b.example", client_id: "a" } },
+    },
+  });
   putValue(written, ["server"], { address: ":1", tls: { enabled: true }, auth: { enabled: true } });
   const expected = await Promise.all(settings.map(async (path, at) => {
     const wrong = join(folder.path, `wrong${at}`);
