@@ -1,12 +1,15 @@
-/** The columns for details of a chunk, besides its text and vector, in a table that is made; others may have some of them. */
+/**
+ * The columns for details of a chunk, besides its text and vector, in a table that is made; others may have some of them. Rows
+ * that applications write need not have all.
+ */
 export const detailTypes = {
   source: "text NOT NULL",
   title: "text NOT NULL",
-  heading: "text NOT NULL",
+  heading: "text",
   position: "int NOT NULL",
   page: "int",
-  char_start: "int NOT NULL",
-  char_end: "int NOT NULL",
+  char_start: "int",
+  char_end: "int",
 } as const;
 
 /** What the settings call front matter; its keys follow. */

@@ -9,7 +9,7 @@ r p postern.keyword_2_documents (key text NOT NULL, doc bigint NOT NULL IDENTITY
 r p postern.keyword_2_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_2_recent (term bigint NOT NULL, entry bigint NOT NULL) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_indexes (id integer NOT NULL IDENTITY a, format integer NOT NULL, source regclass NOT NULL, text_column text NOT NULL, id_column text NOT NULL, config text NOT NULL, config_column text, configs text[] NOT NULL, base_length double precision NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'new'::text, cursor text, documents bigint NOT NULL DEFAULT 0, average_length double precision NOT NULL DEFAULT 1, refreshed_at timestamp with time zone, grams boolean NOT NULL) ACL {postgres=arwdDxt/postgres}
-r p public.chunks (id bigint NOT NULL IDENTITY a, source text NOT NULL, title text NOT NULL, heading text NOT NULL, "position" integer NOT NULL, page integer, char_start integer NOT NULL, char_end integer NOT NULL, content text NOT NULL, embedding vector(8) NOT NULL)
+r p public.chunks (id bigint NOT NULL IDENTITY a, source text NOT NULL, title text NOT NULL, heading text, "position" integer NOT NULL, page integer, char_start integer, char_end integer, content text NOT NULL, embedding vector(8) NOT NULL)
 r p public.rules (code text NOT NULL, body text, language text, embedding vector) ACL {postgres=arwdDxt/postgres,=r/postgres}
 CONSTRAINT chunks chunks_pkey PRIMARY KEY (id)
 CONSTRAINT postern.ingested_chunks ingested_chunks_file_fkey FOREIGN KEY (file) REFERENCES postern.ingested_files(id) ON DELETE CASCADE
