@@ -77,9 +77,9 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
           databaseNames: config.databases.map(({ name }) => name),
           known: {
             pipelines: config.pipelines.map(({ name }) => name),
-            // a definitions file has further tools
-            tools: config.custom_definitions_path === undefined ? builtinTools : [],
+            tools: builtinTools,
           },
+          hasDefinitions: config.custom_definitions_path !== undefined,
         },
         output,
       );

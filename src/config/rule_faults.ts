@@ -159,6 +159,12 @@ function checkConnection(connection: unknown, path: SettingPath, report: Report)
   for (const [one, other] of together) {
     if (isGiven(one) && !isGiven(other)) report([...path, other], `is required where ${one} is given`);
   }
+  if (isGiven("password_from") && !/^(?:require|verify-)/.test(String(connection["sslmode"]))) {
+    report(
+      [...path, "sslmode"],
+      "expected require, verify-ca or verify-full, as password_from sends a token",
+    );
+  }
   const wanted = connection["target_session_attrs"] ?? (path[0] === "pipelines" ? "prefer-standby" : "any");
   if (isGiven("max_replica_lag") && (listOf(connection["hosts"]).length < 2 || wanted !== "prefer-standby")) {
     report([...path, "max_replica_lag"], "needs several hosts, and target_session_attrs: prefer-standby");

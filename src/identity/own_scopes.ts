@@ -12,23 +12,34 @@ export const scopesOfServer: Readonly<Record<ServedBy, readonly string[]>> = {
   rag_server: [docsAsk],
 };
 
+/** Good for nothing. */
+const noScope = "none";
+
 /** To call one tool. */
 export const toolScope = (tool: string) => `tool:${tool}`;
 
 /** That consent shows; nobody reads more. */
 const mostScopes = 20;
 
-/** Those of a request's `scope` that Postern knows; where there is none, or too many, all that the user may do. */
+/**
+ * Those of a request's `scope` that Postern knows, the first 20 of them; where there is none, all that the user may do, unless
+ * one looks like Postern's and is none: whoever asked for less does not get everything.
+ */
 export function readScopes(text: unknown): readonly string[] {
-  const all: readonly string[] = [everyScope, dbRead, docsAsk];
+  const all: readonly string[] = [everyScope, dbRead, docsAsk, noScope];
   const asked = typeof text === "string" ? [...new Set(text.split(" "))] : [];
   const known = asked.filter((each) => all.includes(each) || /^tool:[\w-]{1,64}$/.test(each));
-  const isAll = known.length === 0 || known.length > mostScopes || known.includes(everyScope);
-  return isAll ? [everyScope] : known;
+  if (known.includes(everyScope)) return [everyScope];
+  if (known.length > 0) return known.slice(0, mostScopes);
+  return asked.some((each) => /^(?:db|docs|tool):/i.test(each)) ? [noScope] : [everyScope];
 }
 
 /** What a scope lets its bearer do, for people; `server`: that the token is for. */
 export function scopeText(scope: string, server: ServedBy | undefined): string {
+  if (scope === everyScope && server !== "rag_server") {
+    return "do all that you may do here: read databases, and ask for answers from documents, in your name";
+  }
+  if (scope === noScope) return "nothing: the scopes that it asks for are not known here";
   const [, tool] = scope.split("tool:");
   if (tool !== undefined) return `call the tool ${tool}, in your name`;
   return scope === docsAsk || (scope === everyScope && server === "rag_server")

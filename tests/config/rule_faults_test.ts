@@ -219,7 +219,17 @@ const secrets: [settings: string, path: string, message: string][] = [
     "password_from",
     "cannot be given together with password_command",
   ],
-  ["password_from: aws_rds_iam", "aws_region", "is required where password_from is given"],
+  [
+    "password_from: aws_rds_iam, sslmode: require",
+    "aws_region",
+    "is required where password_from is given",
+  ],
+  [
+    "password_from: aws_rds_iam, aws_region: r",
+    "sslmode",
+    "expected require, verify-ca or verify-full, as password_from sends a token",
+  ],
+  ["password_command: []", "password_command", "expected a list of at least one program"],
   ["password_lifetime: 5m", "password_command", "is required where password_lifetime is given"],
 ];
 for (const [settings, path, message] of secrets) {

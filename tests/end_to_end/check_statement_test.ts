@@ -27,6 +27,6 @@ Deno.test("-check-statement reads a file", async () => {
   assert.deepEqual(result, { result: "refused", rule: "refused_functions", position: 10 });
   assert.match(reason, /^pg_read_file\(\) is not allowed: /);
   const missing = await check(`@${folder.path}/none.sql`);
-  assert.equal(missing.code, 1);
+  assert.equal(missing.code, 2);
   assert.match(missing.stderr, /none\.sql/);
 });

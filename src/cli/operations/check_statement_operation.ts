@@ -2,6 +2,7 @@ import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import type { StatementNames } from "../../postgres/guard/statement_names.ts";
 import { jsonText, type Print, visible } from "../output.ts";
+import { UsageError } from "../parse_flags.ts";
 
 /** What of a name a database alone knows. */
 const unknownOf: Readonly<Partial<Record<StatementNames[number]["kind"], string>>> = {
@@ -15,6 +16,7 @@ const unknownOf: Readonly<Partial<Record<StatementNames[number]["kind"], string>
  * Prints what the grammar and the guard's lists say of a statement, without a database.
  *
  * @param source a statement, `@` and a file that holds it, or `-` for standard input
+ * @throws {UsageError} where the file cannot be read
  * @returns the exit code: 0 if it may run in every database, 1 if in none, 3 if a database decides
  */
 export async function checkStatement(
@@ -49,5 +51,10 @@ export async function checkStatement(
 
 async function read(source: string): Promise<string> {
   if (source === "-") return await new Response(Deno.stdin.readable).text();
-  return source.startsWith("@") ? await readRegularFile(source.slice(1)) : source;
+  if (!source.startsWith("@")) return source;
+  return await readRegularFile(source.slice(1)).catch((cause) => {
+    throw new UsageError(
+      `-check-statement cannot read ${source.slice(1)}: ${cause instanceof Error ? cause.message : cause}`,
+    );
+  });
 }

@@ -133,6 +133,7 @@ async function usePipeline(
       if (!flags.isWatching) return await ingestOnce(signal);
       const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);
       const paths = flags.paths.length > 0 ? flags.paths : folders.map(({ path }) => path);
+      if (paths.length === 0 && !own.sources?.length) return await ingestOnce(signal);
       return await watchSources({ ingestOnce, paths, pollMs: flags.pollMs, stopping: signal, logger });
     }
     case "setup-watch":

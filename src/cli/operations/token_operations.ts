@@ -32,6 +32,8 @@ interface AddTokenSettings extends TokenFileSettings {
   readonly databaseNames: readonly string[];
   /** The other names that a token may be limited to. Optional: not known. */
   readonly known?: TokenLimits;
+  /** Whether there are tools that a definitions file makes. */
+  readonly hasDefinitions?: boolean;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function addToken(settings: AddTokenSettings, output: OperationOutp
     );
   }
   const read = parseLimits(defined({ ...settings.limits, database }));
-  checkNames(read.limits ?? {}, { ...settings.known, databases: databaseNames }, output);
+  checkNames(read.limits ?? {}, { ...settings.known, databases: databaseNames }, settings, output);
   const { record, token } = await tokens.addToken({
     path,
     ...read,
@@ -145,12 +147,18 @@ function limitsText(limits: TokenLimits = {}): string {
 }
 
 /** What is not known may be there nevertheless, where nothing of its kind is. @throws {AppError} `not_found` */
-function checkNames(limits: TokenLimits, known: TokenLimits, { warn }: OperationOutput): void {
+function checkNames(
+  limits: TokenLimits,
+  known: TokenLimits,
+  { hasDefinitions = false }: Pick<AddTokenSettings, "hasDefinitions">,
+  { warn }: OperationOutput,
+): void {
   for (const kind of ["tools", "databases", "pipelines"] as const) {
     const names = known[kind] ?? [];
     for (const name of limits[kind]?.filter((each) => !names.includes(each)) ?? []) {
       const what = `to ${kind} ${JSON.stringify(name)}`;
-      if (names.length === 0) warn?.(`the token is limited ${what}, which the configuration does not name`);
+      const mayBe = names.length === 0 || (kind === "tools" && hasDefinitions);
+      if (mayBe) warn?.(`the token is limited ${what}, which the configuration does not name`);
       else throw new AppError("not_found", `Cannot limit a token ${what}: expected ${names.join(", ")}`);
     }
   }

@@ -15,6 +15,7 @@ import {
   textMap,
   toggle,
 } from "./field_types.ts";
+import { lifetime } from "./oauth.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 const meanings = {
@@ -60,8 +61,10 @@ export const passwords = {
   password_file: filePath().optional().describe(
     "File that holds the password; Postern reads it for each connection",
   ),
-  password_command: list(text()).optional().describe("Program and its arguments that print the password"),
-  password_lifetime: duration().optional().describe("How long a printed password is used; without it, 5m"),
+  password_command: listOfSome("program", text()).optional().describe(
+    "Program and its arguments that print the password",
+  ),
+  password_lifetime: lifetime().optional().describe("How long a printed password is used; without it, 5m"),
   password_from: choice("aws_rds_iam").optional().describe("aws_rds_iam: tokens for RDS and Aurora"),
   aws_region: text().optional().describe("Region of the database, for password_from"),
 };

@@ -115,13 +115,15 @@ const source = section({
     ),
     access_key_id: text().optional().describe("Without it, AWS_ACCESS_KEY_ID, if that is set"),
     secret_key_file: filePath().optional().describe("File with the secret key to access_key_id"),
+  }).refine(({ access_key_id: id, secret_key_file: file }) => (id === undefined) === (file === undefined), {
+    error: "expected access_key_id and secret_key_file together, or neither",
   }).optional().describe("Bucket of S3, or of a server with its interface"),
   http: section({
     sitemap: webAddress().optional().describe("Sitemap of the pages, or index of sitemaps"),
     pages: list(webAddress()).optional().describe("Pages, besides those of the sitemap"),
     delay: duration().optional().describe("Pause between two requests; without it, 1s"),
     max_pages: integer(1, 100_000).optional().describe("Most pages; without it, 1000"),
-    private_hosts: list(text()).optional().describe("Hosts that may have a private address"),
+    private_hosts: list(host()).optional().describe("Hosts that may have a private address"),
   }).refine(({ sitemap, pages = [] }) => sitemap !== undefined || pages.length > 0, {
     error: "expected a sitemap or pages",
   }).optional().describe("Pages of web servers"),

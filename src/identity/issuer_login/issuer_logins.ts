@@ -71,7 +71,9 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
     const claims = claimsText.length > longestClaims ? undefined : parseClaims(claimsText);
     const principal = claims && principalOfClaims(issuer, claims, options);
     if (claims === undefined || principal === undefined) throw new LoginRefused("unusable claims");
-    if (!isOfDomain(claims, options.allowedDomains)) throw new LoginRefused("not of an allowed domain");
+    if (!isOfDomain(issuer, claims, options.allowedDomains)) {
+      throw new LoginRefused("not of an allowed domain");
+    }
     // scopes are those of an issuer's access token, which this is none of
     const { scopes: _none, ...person } = principal;
     return { ...person, claimsText, grantId };
@@ -226,9 +228,15 @@ function away(): AppError {
 }
 
 /** By Google's `hd`, else by an e-mail address that the issuer has verified: any other, people may choose. */
-function isOfDomain({ hd, email, email_verified: isVerified }: Claims, allowed?: readonly string[]): boolean {
-  const domain = String(hd ?? (isVerified === true ? String(email).split("@").at(-1) : ""));
-  return allowed === undefined || allowed.some((each) => each.toLowerCase() === domain.toLowerCase());
+const googleIssuer = "https://accounts.google.com";
+
+/** Google's own claim says it for its organisations alone; elsewhere an address that the issuer has verified does. */
+function isOfDomain(issuer: string, claims: Claims, allowed?: readonly string[]): boolean {
+  if (allowed === undefined) return true;
+  const { hd, email, email_verified: isVerified } = claims;
+  const address = isVerified === true && typeof email === "string" ? email : "";
+  const domain = issuer === googleIssuer ? hd : /^[^@\s]+@([^@\s]+)$/.exec(address)?.[1];
+  return typeof domain === "string" && allowed.some((each) => each.toLowerCase() === domain.toLowerCase());
 }
 
 function encrypt(text: string, key: Uint8Array): Promise<string> {

@@ -41,6 +41,8 @@ export interface IngestTable {
   readonly details: ReadonlyMap<string, string>;
   /** The columns that rules fill. */
   readonly metadata: readonly string[];
+  /** Those of them that hold lists, not quoted. */
+  readonly lists: ReadonlySet<string>;
 }
 
 /** A relation's qualified name, and its oid where it exists. */
@@ -121,6 +123,7 @@ export async function readIngestTable(
     needsId,
     details,
     metadata: byRules.map(({ quoted }) => quoted),
+    lists: new Set(byRules.filter(({ typeName }) => typeName.startsWith("_")).map(({ name }) => name)),
   };
 }
 

@@ -288,7 +288,13 @@ function detailsOf({ details, metadata }: IngestTable): { name: string; value: s
 const fileSql = ({ relation }: IngestTable) =>
   `(SELECT $2::text AS source, $3::text AS title, jsonb_populate_record(NULL::${relation}, $4::jsonb) AS filled) file`;
 
-const fileValues = ({ file: { path }, title, metadata }: ReadFile) => [path, title, JSON.stringify(metadata)];
+/** A value alone is a list of one where the column holds lists. */
+function fileValues({ lists }: IngestTable, { file: { path }, title, metadata }: ReadFile) {
+  const values = Object.entries(metadata).map(([name, value]) =>
+    [name, lists.has(name) && value !== null && !Array.isArray(value) ? [value] : value] as const
+  );
+  return [path, title, JSON.stringify(Object.fromEntries(values))];
+}
 
 async function updateKept(
   session: SqlSession,
@@ -312,7 +318,7 @@ async function updateKept(
       FROM json_to_recordset($1::json) AS r(key text, ${rowColumns}), ${fileSql(table)}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${isRenamed ? "true" : differences.join(" OR ")})`,
-    [JSON.stringify(rows), ...fileValues(file)],
+    [JSON.stringify(rows), ...fileValues(table, file)],
   );
 }
 
@@ -342,7 +348,7 @@ async function insertRows(
       SELECT ${columns.map(({ value }) => value).join(", ")}
       FROM json_to_recordset($1::json) AS r(text text, vector text, id text, ${rowColumns}), ${fileSql(table)}
       ORDER BY r.position RETURNING ${table.idColumn}`,
-    [JSON.stringify(records), ...fileValues(file)],
+    [JSON.stringify(records), ...fileValues(table, file)],
   );
   if (inserted.length !== rows.length) {
     throw new AppError(

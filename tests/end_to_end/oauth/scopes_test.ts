@@ -44,6 +44,14 @@ Deno.test("a token of the built-in authorization server is good for its scopes a
     },
   );
 
+  await t.step("a scope that is written wrongly is good for nothing", async () => {
+    const wrong = await grantOf("db:write");
+    assert.equal(wrong.body["scope"], "none");
+    assert.equal((await call(wrong.token, "list_databases"))[0], 403);
+    const { body } = await client.refresh(String(wrong.body["refresh_token"]));
+    assert.equal((await call(String(body["access_token"]), "list_databases"))[0], 403);
+  });
+
   await t.step("a tool by its name, also after a refresh and a restart", async () => {
     const one = await grantOf("tool:list_databases");
     assert.match(

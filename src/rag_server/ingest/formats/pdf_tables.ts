@@ -43,7 +43,8 @@ function rowsFrom(lines: readonly PdfLine[], first: number): readonly PdfLine[] 
 const isRow = (line: PdfLine | undefined) => line !== undefined && line.cells.length > 1;
 
 function follows(last: PdfLine, line: PdfLine): boolean {
-  return last.page === line.page && last.column === line.column && last.y - line.y < line.size * widestRowGap;
+  return last.page === line.page && last.column === line.column && Math.abs(last.size - line.size) <= 1 &&
+    last.y - line.y < line.size * widestRowGap;
 }
 
 function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {

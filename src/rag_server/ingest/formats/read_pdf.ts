@@ -84,7 +84,7 @@ async function titleOf(pdf: Pdf): Promise<string | undefined> {
   if (typeof title !== "string") return undefined;
   // the titles that programs write where the author gave none
   const isOfProgram =
-    /^untitled|^microsoft |^(?:slide|document) ?\d*$|\.(?:docx?|odt|pptx?|indd|tex|dvi|qxd|pdf|rtf)$/i;
+    /^\(?(?:untitled|anonymous)|^microsoft |^(?:slide|document) ?\d*$|\.(?:docx?|odt|pptx?|indd|tex|dvi|qxd|pdf|rtf)$/i;
   return isOfProgram.test(title.trim()) ? undefined : title;
 }
 
@@ -188,7 +188,9 @@ function withoutRunningLines(pages: readonly (readonly PdfLine[])[]): readonly (
         return count >= most || (line.size <= bodySize && count >= fewestPages && comesBack(line, at));
       }),
     );
-    return page.filter((line) => !running.has(line));
+    // a page has something of its own, or is like others
+    const own = page.filter((line) => !running.has(line));
+    return own.length === 0 ? page : own;
   });
 }
 

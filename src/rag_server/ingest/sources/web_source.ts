@@ -36,16 +36,25 @@ export function openWebSource(settings: WebSettings): RemoteSource {
 
   async function ask(url: URL, maxBytes: number, signal: AbortSignal, headers: Record<string, string>) {
     await sleep(Math.max(0, nextAt - performance.now()), signal);
-    const isAllowed = private_hosts.includes(url.hostname) ? () => true : isPublicAddress;
-    const done = () => nextAt = performance.now() + delay;
-    return await requestDocument(url, maxBytes, signal, { headers, isAllowed }).finally(done);
+    let isPrivate = false;
+    const isAllowed = (address: string) => {
+      isPrivate = !private_hosts.includes(url.hostname) && !isPublicAddress(address);
+      return !isPrivate;
+    };
+    try {
+      return await requestDocument(url, maxBytes, signal, { headers, isAllowed });
+    } catch (error) {
+      throw isPrivate ? new Error(`${url.hostname} has a private address; name it in private_hosts`) : error;
+    } finally {
+      nextAt = performance.now() + delay;
+    }
   }
 
   /** Follows redirects, each looked at as the first address. @returns undefined where `robots.txt` asks not to read it */
   async function get(url: URL, maxBytes: number, signal: AbortSignal, headers: Record<string, string> = {}) {
     for (let hops = 0; hops <= mostRedirects; hops++) {
       if (!hosts.has(url.host) || !/^https?:$/.test(url.protocol)) {
-        throw new Error(`it leads to ${url.origin}`);
+        throw new Error(`it leads to ${url.href}, which is not of the sitemap's or the pages' hosts`);
       }
       if (url.pathname !== "/robots.txt" && !await mayRead(url, signal)) return undefined;
       const target = url;

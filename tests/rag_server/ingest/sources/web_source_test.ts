@@ -131,7 +131,9 @@ testWithPgvector("a listing that fails removes no rows, and is told of", async (
       body: `<sitemapindex><sitemap><loc>http://169.254.169.254/s.xml</loc></sitemap></sitemapindex>`,
     }, /it leads to http:\/\/169\.254\.169\.254/],
     "too many": [sitemap("/a", "/b", "/c"), /lists more than 2 pages; raise max_pages/, { max_pages: 2 }],
-    "a private address": [sitemap("/a"), /not on the public internet/, { private_hosts: ["localhost"] }],
+    "a private address": [sitemap("/a"), /has a private address; name it in private_hosts/, {
+      private_hosts: ["localhost"],
+    }],
   };
   for (const [name, [reply, reason, settings]] of Object.entries(cases)) {
     await t.step(name, async () => {
@@ -177,9 +179,9 @@ testWithPgvector("a page that cannot be read keeps its rows; a busy server is as
   assert.deepEqual([changed, removed], [1, 1]);
   assert.deepEqual(failed.map(({ path, reason }) => [new URL(path).pathname, reason]), [
     ["/down", "the server answers 503"],
-    ["/elsewhere", "it leads to ftp://127.0.0.1"],
+    ["/elsewhere", "it leads to ftp://127.0.0.1/x, which is not of the sitemap's or the pages' hosts"],
     ["/loop", "it leads from one address to the next"],
-    ["/metadata", "it leads to http://169.254.169.254"],
+    ["/metadata", "it leads to http://169.254.169.254/latest, which is not of the sitemap's or the pages' hosts"],
   ]);
   assert.match(skipped[0]?.reason ?? "", /more than/);
   assert.equal(site.asked.filter((path) => path === "/busy").length, 3);

@@ -100,6 +100,21 @@ Deno.test("select_database_connection makes a database the current one of all to
   }
 });
 
+Deno.test("pgEdge's methods are for those who may call the tools", async () => {
+  const methods = databaseMethods(setUp());
+  const bound = (scopes: string[]): Principal => ({ kind: "session", id: "s", username: "alice", scopes });
+  const token = (tools: string[]): Principal => ({ kind: "token", id: "t", limits: { tools } });
+  for (const principal of [bound(["docs:ask"]), bound(["tool:query_database"]), token(["query_database"])]) {
+    assert.throws(() => methods.listDatabases(principal), { code: "forbidden" });
+    await assert.rejects(methods.selectDatabase({ name: "open" }, principal), { code: "forbidden" });
+  }
+  for (
+    const principal of [bound(["db:read"]), token(["list_databases"]), token(["list_database_connections"])]
+  ) {
+    assert.ok(methods.listDatabases(principal).databases.length > 0);
+  }
+});
+
 Deno.test("pgedge/listDatabases and pgedge/selectDatabase answer over both transports", async (t) => {
   const directory = setUp();
   await using served = serveMcp({
