@@ -2,6 +2,21 @@ import { useState } from "preact/hooks";
 import { Failure, Field, Logo } from "./parts.tsx";
 import { ask, askJson, jsonBody, Refused, type Session, setApiToken } from "./server.ts";
 
+/** By what `callback` leads back with. */
+const failures: Readonly<Record<string, string>> = {
+  denied: "Access was denied; log in again.",
+  expired: "This login has expired, or it began in another browser; log in again.",
+  failed: "The login failed; log in again, or try it later.",
+};
+
+/** Why the login that led here failed. It is said once: the address then leads here as any other does. */
+function takeFailure(): string | undefined {
+  const reason = new URLSearchParams(location.search).get("login");
+  if (reason === null) return undefined;
+  history.replaceState(null, "", location.pathname + location.hash);
+  return Object.hasOwn(failures, reason) ? failures[reason] : undefined;
+}
+
 /** The ways in, as the server has them. Calls `onIn` once somebody was let in. */
 export function Login({ login, isOver, onIn }: {
   readonly login: Session["login"];
@@ -9,6 +24,7 @@ export function Login({ login, isOver, onIn }: {
   readonly isOver: boolean;
   readonly onIn: () => void;
 }) {
+  const [failure] = useState(takeFailure);
   return (
     <div class="login">
       <Logo size={44} />
@@ -18,6 +34,7 @@ export function Login({ login, isOver, onIn }: {
           ? "Log in again; what is on the page stays."
           : "You see what your account may see, and nothing else."}
       </p>
+      {failure && <Failure error={new Error(failure)} />}
       {login.oauth && (
         <a
           class="button primary wide"

@@ -10,7 +10,8 @@ export interface Caller {
 /** What `GET session` answers. */
 export interface Session {
   readonly server: Readonly<Record<"name" | "version", string>>;
-  readonly parts: Readonly<Record<"tools" | "documents", boolean>>;
+  /** `model` is one that writes SQL for words. */
+  readonly parts: Readonly<Record<"tools" | "documents" | "model", boolean>>;
   readonly login: Readonly<Record<"oauth" | "accounts" | "tokens", boolean>>;
   readonly addresses: { readonly mcp?: string; readonly rag?: string };
   readonly caller?: Caller;

@@ -4,7 +4,7 @@ import { type Catalog, createCatalog, readDatabases } from "../catalog.ts";
 import { useLoaded, useRun } from "../load.ts";
 import { Busy, Choice, Empty, Failure, Shown } from "../parts.tsx";
 import { type Caller, callTool } from "../server.ts";
-import { AskExamples } from "./ask_examples.tsx";
+import { AskExamples, forPeople } from "./ask_examples.tsx";
 import { errorPosition } from "./error_position.ts";
 import { QueryEditor } from "./query_editor.tsx";
 import { mostRows, type QueryReply, type RowsAnswer, RowsResult } from "./rows_result.tsx";
@@ -41,7 +41,7 @@ function keptOf(caller: Caller): Kept {
   return { ...state, put: { text: state.text }, outcome };
 }
 
-export function AskData({ session: { caller }, rest: [, routeDatabase, routeText] }: PageProps) {
+export function AskData({ session: { caller, parts }, rest: [, routeDatabase, routeText] }: PageProps) {
   const [state, setState] = useState(() => keptOf(caller));
   const { text, put, chosen, outcome, history, catalogs } = state;
   useEffect(() => {
@@ -148,12 +148,14 @@ export function AskData({ session: { caller }, rest: [, routeDatabase, routeText
           </button>
         </div>
       </div>
-      {outcome.kind === "none" && catalog && <AskExamples catalog={catalog} onChoose={putText} />}
+      {outcome.kind === "none" && catalog && (
+        <AskExamples catalog={catalog} hasModel={parts.model} onChoose={putText} />
+      )}
       {isAsking && <Busy>Running …</Busy>}
       {outcome.kind === "stopped" && <p role="status" class="faint">Stopped. There is no answer.</p>}
       {outcome.kind === "failed" && (
         <div class="ask-failure">
-          <Failure error={outcome.error} />
+          <Failure error={forPeople(outcome.error)} />
         </div>
       )}
       {outcome.kind === "question" && (

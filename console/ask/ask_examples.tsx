@@ -3,9 +3,21 @@ import { useLoaded } from "../load.ts";
 import { Empty, Ready, Shown } from "../parts.tsx";
 import { sqlTable } from "../sql_names.ts";
 
+const withoutModel =
+  "Ask in SQL, or in the words of a question that an administrator has verified: other words need a model, which llm.provider sets.";
+
+const forModels = /^Cannot answer a request in natural language: no completion provider.*?(?=Questions|$)/s;
+
+/** What the server tells models of words that it cannot answer, for people; other errors as they are. */
+export function forPeople(error: Error): Error {
+  const message = error.message.replace(forModels, `${withoutModel} `);
+  return message === error.message ? error : new Error(message);
+}
+
 /** Something to begin with, from what the database has. */
-export function AskExamples({ catalog, onChoose }: {
+export function AskExamples({ catalog, hasModel, onChoose }: {
   readonly catalog: Catalog;
+  readonly hasModel: boolean;
   readonly onChoose: (text: string) => void;
 }) {
   const loaded = useLoaded(() => catalog.read(), [catalog]);
@@ -17,7 +29,7 @@ export function AskExamples({ catalog, onChoose }: {
         const texts = [
           `SELECT * FROM ${sqlTable(biggest)} LIMIT 50`,
           `SELECT count(*) FROM ${sqlTable(second)}`,
-          `How many ${second.name.replaceAll("_", " ")} are there?`,
+          ...(hasModel ? [`How many ${second.name.replaceAll("_", " ")} are there?`] : []),
         ];
         return (
           <section class="stack examples" aria-labelledby="examples-title">
@@ -27,6 +39,7 @@ export function AskExamples({ catalog, onChoose }: {
                 <Shown text={text} />
               </button>
             ))}
+            {!hasModel && <p class="hint">{withoutModel}</p>}
           </section>
         );
       }}

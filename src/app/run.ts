@@ -24,6 +24,7 @@ import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
+import { administratorWarnings } from "./checks/administrator_warnings.ts";
 import { refuseEmptyFile, requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
 import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
@@ -54,7 +55,9 @@ export async function run(options: RunOptions): Promise<number | void> {
   const logger = own === undefined ? ofAll : ofAll.with({ process: own.number });
   logRuntimeWarnings(logger);
   // of several processes the parent warns
-  const warnings = own === undefined ? [...options.warnings, ...await unreadableFileWarnings(config)] : [];
+  const warnings = own === undefined
+    ? [...options.warnings, ...await unreadableFileWarnings(config), ...await administratorWarnings(config)]
+    : [];
   for (const warning of warnings) logger.warn(warning);
   if (!demo) await refuseEmptyFile(reload?.path, config);
   await requireServedPaths(config, rag);

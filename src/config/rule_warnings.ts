@@ -65,7 +65,7 @@ const groupPrefix = "group:";
 const meant = (name: string) =>
   `for the group itself write ${JSON.stringify(name.slice(groupPrefix.length))}`;
 
-/** Groups are told by issuers alone: of the tool server for its databases, of either server for pipelines and limits. */
+/** Groups are told by issuers alone: of the tool server for its databases, of either server for the rest. */
 function unmatchedGroups(tree: ValueMap): { path: SettingPath; lets: string; from: string }[] {
   const { http, server } = tree;
   const ofLogin = valueAt(http, ["auth", "oauth", "login", "groups_claim"]) !== undefined;
@@ -74,18 +74,19 @@ function unmatchedGroups(tree: ValueMap): { path: SettingPath; lets: string; fro
   );
   const fromTools = "http.auth.identity_provider.groups_claim, or that of http.auth.oauth.login";
   const fromEither = "the groups_claim of an identity_provider or of http.auth.oauth.login";
+  const groupsIn = (path: SettingPath, lets: string, from: string) =>
+    listOf(valueAt(tree, path)).flatMap((user, at) =>
+      typeof user === "string" && user.startsWith(groupPrefix) ? [{ path: [...path, at], lets, from }] : []
+    );
   const lists = (part: string, from: string) =>
-    listOf(tree[part]).flatMap((entry, index) =>
-      listOf(valueAt(entry, ["available_to_users"])).flatMap((user, at) =>
-        typeof user === "string" && user.startsWith(groupPrefix)
-          ? [{ path: [part, index, "available_to_users", at], lets: "lets nobody in", from }]
-          : []
-      )
+    listOf(tree[part]).flatMap((_, index) =>
+      groupsIn([part, index, "available_to_users"], "lets nobody in", from)
     );
   return [
     ...(ofTools ? [] : lists("databases", fromTools)),
     ...(ofTools || ofRag ? [] : [
       ...lists("pipelines", fromEither),
+      ...groupsIn(["console", "administrators"], "names nobody", fromEither),
       ...namesOf(tree, "groups").map((name) => ({
         path: ["limits", "groups", name],
         lets: "holds for nobody",

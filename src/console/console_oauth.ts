@@ -5,7 +5,7 @@ import { hostOf } from "../http/host_and_origin.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import { consoleCallback, consoleClientId } from "../identity/authorization_server/provider_configuration.ts";
 import { cookieLine, cookieNames, endCookie, type NewCookie, readCookie } from "./console_cookies.ts";
-import { redirect, refusal } from "./console_replies.ts";
+import { redirect } from "./console_replies.ts";
 
 /** A request, from whom it came and by which name the log knows it. */
 export interface AskedBy {
@@ -98,29 +98,26 @@ export function createConsoleOauth(server: AuthorizationServer) {
         }),
       ]);
     },
-    /** Takes the code that the login led back with. */
+    /** Takes the code that the login led back with, and leads to the console; `console/login.tsx` says why nobody was logged in. */
     async finish(by: AskedBy): Promise<Response> {
       const { searchParams: params } = new URL(by.request.url);
       const begun = begunLogin.exec(readCookie(by.request, cookieNames.login) ?? "");
       const [, state = "", verifier = "", from = ""] = begun ?? [];
-      if (begun === null || !isSame(state, params.get("state") ?? "")) {
-        return refusal(
-          400,
-          "This login has expired, or it began in another browser: open the console again.",
-        );
-      }
+      // it ends no other login that has begun
+      if (begun === null || !isSame(state, params.get("state") ?? "")) return redirect("./?login=expired");
       const ended = endCookie(by.request, cookieNames.login, path);
+      const back = (reason: "denied" | "failed") => redirect(`./?login=${reason}#${from}`, [ended]);
       const code = params.get("code");
-      // the user did not allow it
-      if (code === null) return redirect(`./#${from}`, [ended]);
+      if (code === null) return back(params.get("error") === "access_denied" ? "denied" : "failed");
       const cookies = await exchange({
         grant_type: "authorization_code",
         code,
         redirect_uri: callback,
         code_verifier: verifier,
-      }, by);
-      if (cookies === undefined) return refusal(400, "The login's code is not good: open the console again.");
-      return redirect(`./#${from}`, [...cookies, ended]);
+      }, by).catch((error) => {
+        if (!(error instanceof AppError)) throw error;
+      });
+      return cookies ? redirect(`./#${from}`, [...cookies, ended]) : back("failed");
     },
     /** The cookies of new tokens for the refresh token of the cookie; undefined where it is good for none. */
     async refresh(by: AskedBy): Promise<string[] | undefined> {

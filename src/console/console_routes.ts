@@ -38,6 +38,8 @@ export interface ConsoleOptions {
   readonly admitsAll?: boolean;
   /** Whether the server has `/mcp/v1`. */
   readonly hasTools: boolean;
+  /** Whether a model writes statements for requests in words. */
+  readonly hasModel?: boolean;
   /** Answers `/v1/…`. Optional: none where there are no pipelines. */
   readonly documents?: Pick<Served, "answer"> & Partial<Pick<Served, "callerOf">> | undefined;
   /** What clients call, as far as that is known. */
@@ -126,7 +128,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     const { name, version } = options.serverInfo;
     return jsonReply({
       server: { name, version },
-      parts: { tools: hasTools, documents: documents !== undefined },
+      parts: { tools: hasTools, documents: documents !== undefined, model: options.hasModel === true },
       login: {
         oauth: oauth !== undefined,
         accounts: authentication?.login?.hasAccounts === true,

@@ -33,6 +33,13 @@ async function begin({ send }: ConsoleClient, from = "/ask"): Promise<string> {
 
 const pathOf = (url: string) => url.slice(url.indexOf("/console/") + "/console/".length);
 
+/** Where the console leads whoever it does not log in. */
+async function leadsTo({ send }: ConsoleClient, url: string): Promise<string> {
+  const { status, headers } = await send(pathOf(url));
+  assert.equal(status, 302, url);
+  return headers.get("location") ?? "";
+}
+
 async function logIn(issuer: string, client: ConsoleClient): Promise<void> {
   const { status } = await client.send(pathOf(await approve(issuer, await begin(client))));
   assert.equal(status, 302);
@@ -71,7 +78,7 @@ Deno.test("the console logs in at the server's own authorization server", async 
       hasSession: true,
     });
     // the same code does not do twice, nor without its login
-    assert.equal((await client.send(pathOf(back))).status, 400);
+    assert.equal(await leadsTo(client, back), "./?login=expired");
   });
 
   await t.step("renewed, two tabs at once get the same; logged out, the grant ends", async () => {
@@ -111,16 +118,15 @@ Deno.test("the console logs in at the server's own authorization server", async 
     const back = await approve(issuer, await begin(own));
     const other = createConsoleClient(issuer);
     for (const _ of [0, 1]) {
-      const { status, json, headers } = await other.send(pathOf(back));
-      assert.equal(status, 400);
-      assert.match(json().error, /another browser/);
+      const { status, headers } = await other.send(pathOf(back));
+      assert.deepEqual([status, headers.get("location")], [302, "./?login=expired"]);
       assert.deepEqual(headers.getSetCookie(), []);
       // with a login of its own, whose state is another one
       await begin(other);
     }
     const state = new URL(back).searchParams.get("state") ?? "";
     for (const wrong of [back.replace(state, ""), back.replace(/&?state=[^&]*/, "")]) {
-      assert.equal((await own.send(pathOf(wrong))).status, 400, wrong);
+      assert.equal(await leadsTo(own, wrong), "./?login=expired", wrong);
     }
     assert.equal(own.cookies.has("postern_console"), false);
   });
@@ -132,12 +138,10 @@ Deno.test("the console logs in at the server's own authorization server", async 
     const consent = await browser.submit(login, { username: "bob", password, action: "login" });
     const code = new URL((await browser.submit(consent, { action: "allow" })).url).searchParams.get("code");
     const client = createConsoleClient(issuer);
-    const state = new URL(await begin(client)).searchParams.get("state");
     for (const wrong of [code ?? "", "pst_none"]) {
+      const state = new URL(await begin(client)).searchParams.get("state");
       const query = new URLSearchParams({ code: wrong, state: state ?? "" });
-      const { status, json } = await client.send(`callback?${query}`);
-      assert.equal(status, 400);
-      assert.match(json().error, /code is not good/);
+      assert.equal(await leadsTo(client, `/console/callback?${query}`), "./?login=failed#/ask");
     }
     assert.equal(client.cookies.has("postern_console"), false);
   });
@@ -180,15 +184,23 @@ Deno.test("the console logs in at the server's own authorization server", async 
     const back = await approve(issuer, await begin(client));
     const value = client.cookies.get("postern_console_login") ?? "";
     client.cookies.set("postern_console_login", value.replace("/ask", "/ask https://attacker.example/"));
-    assert.equal((await client.send(pathOf(back))).status, 400);
+    assert.equal(await leadsTo(client, back), "./?login=expired");
   });
 
-  await t.step("who does not allow it is led back without a session", async () => {
+  await t.step("who does not allow it is led back without a session, and so is an error", async () => {
     const client = createConsoleClient(issuer);
     const back = await approve(issuer, await begin(client), "deny");
-    const { status, headers } = await client.send(pathOf(back));
-    assert.deepEqual([status, headers.get("location")], [302, "./#/ask"]);
-    assert.equal(client.cookies.size, 0);
+    for (
+      const [url, location] of [
+        [back, "./?login=denied#/ask"],
+        [back.replace("access_denied", "server_error"), "./?login=failed#/ask"],
+      ] as const
+    ) {
+      const again = createConsoleClient(issuer);
+      for (const [name, value] of client.cookies) again.cookies.set(name, value);
+      assert.equal(await leadsTo(again, url), location);
+      assert.equal(again.cookies.size, 0);
+    }
   });
 
   await t.step("by another name of the host, the login begins where it leads back to", async () => {
@@ -204,10 +216,10 @@ Deno.test("the console logs in at the server's own authorization server", async 
   });
 });
 
-Deno.test("a refresh token that is good for nothing is not kept", async () => {
-  let asked = 0;
+/** The console's logins at an authorization server whose token endpoint answers so. */
+function oauthWith(reply: () => Response) {
   const issuer = "https://mcp.example.com";
-  const { refresh } = createConsoleOauth({
+  return createConsoleOauth({
     issuer,
     authorizationUrl: issuer,
     tokenUrl: issuer,
@@ -216,16 +228,34 @@ Deno.test("a refresh token that is good for nothing is not kept", async () => {
     scopes: [],
     routeOf: () => undefined,
     [Symbol.dispose]: () => {},
-    handle() {
-      asked++;
-      return Promise.resolve(Response.json({ error: "invalid_grant" }, { status: 400 }));
-    },
+    handle: () => Promise.resolve(reply()),
   });
-  const request = new Request(issuer, { headers: { cookie: "postern_console_refresh=pst_none" } });
+}
+
+const from = { address: "127.0.0.1", requestId: "1" };
+
+Deno.test("a refresh token that is good for nothing is not kept", async () => {
+  let asked = 0;
+  const { refresh } = oauthWith(() => {
+    asked++;
+    return Response.json({ error: "invalid_grant" }, { status: 400 });
+  });
+  const headers = { cookie: "postern_console_refresh=pst_none" };
+  const request = new Request("https://mcp.example.com", { headers });
   for (const count of [1, 2]) {
-    assert.equal(await refresh({ request, address: "127.0.0.1", requestId: "1" }), undefined);
+    assert.equal(await refresh({ ...from, request }), undefined);
     assert.equal(asked, count);
   }
+});
+
+Deno.test("a login that comes back while nobody can log in leads to the console too", async () => {
+  const busy = () =>
+    Response.json({ error: "temporarily_unavailable" }, { status: 503, headers: { "retry-after": "5" } });
+  const [state, verifier] = ["s".repeat(43), "v".repeat(43)];
+  const headers = { cookie: `postern_console_login=${state}.${verifier}./ask` };
+  const request = new Request(`https://mcp.example.com/console/callback?code=c&state=${state}`, { headers });
+  const { status, headers: told } = await oauthWith(busy).finish({ ...from, request });
+  assert.deepEqual([status, told.get("location")], [302, "./?login=failed#/ask"]);
 });
 
 Deno.test("without the console its client is unknown", async () => {

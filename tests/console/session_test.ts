@@ -32,7 +32,7 @@ http: { allowed_hosts: [tools.example.com], auth: { rate_limit_max_attempts: 3 }
     assert.equal(headers.get("cache-control"), "no-store");
     assert.deepEqual(json(), {
       server: { name: "postern", version: json().server.version },
-      parts: { tools: true, documents: false },
+      parts: { tools: true, documents: false, model: false },
       login: { oauth: false, accounts: true, tokens: true },
       addresses: {},
     });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { configSchema } from "../../src/config/schema/config_schema.ts";
 import { pathFields } from "../../src/config/schema/field_types.ts";
 import { leafSchemas, writtenSchema } from "../../src/config/schema/schema_walk.ts";
+import { serve, writeUsers } from "../support/accounts.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
 import { formatPath, putValue, type ValueMap } from "../../src/core/yaml/value_tree.ts";
@@ -98,6 +99,29 @@ http:
     "WARNING http.auth.identity_provider.introspection.client_secret_file: there is no file /issuer",
     "WARNING databases[0].password_file: there is no file /db",
   ]);
+});
+
+Deno.test("-check-config and a start warn of administrators of the console without an account", async () => {
+  await using folder = await createConfigFolder(`
+http: { enabled: true, address: "127.0.0.1:0" }
+databases: []
+console: { administrators: [alice, malice] }
+`);
+  const told =
+    /console\.administrators names "malice", who has no account in .*users\.yaml: -add-user makes one/;
+  await writeUsers(folder, ["alice"]);
+  const { code, stdout } = await check(folder.configFile);
+  assert.equal(code, 0);
+  const warnings = stdout.match(/^WARNING .*administrators.*$/gm) ?? [];
+  assert.equal(warnings.length, 1, stdout);
+  assert.match(warnings[0] ?? "", told);
+  await using server = await serve(folder);
+  assert.match(server.stderr(), told);
+  // where nobody is asked for a token, everyone is one
+  assert.doesNotMatch((await check(folder.configFile, "-no-auth")).stdout, /administrators/);
+  // a file that cannot be read has a fault of its own
+  await Deno.writeTextFile(join(folder.path, "users.yaml"), "people: {}\n");
+  assert.doesNotMatch((await check(folder.configFile)).stdout, /administrators/);
 });
 
 Deno.test("-check-config checks what a start of both servers would check", async () => {

@@ -37,6 +37,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
+      hasModel: toolServer.providers.length > 0,
       documents: pipelines && asks ? documentsOf(options, pipelines, parts) : undefined,
       addresses: {
         mcp: resourceOf(config, "tool_server") ?? config.http.resource_url,

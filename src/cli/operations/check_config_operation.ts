@@ -11,6 +11,7 @@ import { readYamlDocument } from "../../core/yaml/yaml_document.ts";
 import { linesOf } from "../../app/checks/file_checks.ts";
 import { unreadableFileWarnings } from "../../app/checks/path_faults.ts";
 import { type Check, runChecks } from "../../app/checks/check.ts";
+import { administratorWarnings } from "../../app/checks/administrator_warnings.ts";
 import { configurationChecks } from "../../app/checks/configuration_checks.ts";
 import { refuseEmptyFile } from "../../app/checks/path_faults.ts";
 
@@ -77,6 +78,7 @@ async function check(options: LoadOptions): Promise<CheckedConfig> {
       warnings: [
         ...warnings,
         ...await unreadableFileWarnings(config),
+        ...await administratorWarnings(config),
         ...[...ofSettings, ...others].map(({ message }) => message),
       ],
     };

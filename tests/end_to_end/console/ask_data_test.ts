@@ -36,7 +36,9 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
   const customers = await countOf(database, "SELECT count(*) FROM customers");
 
   await t.step("nothing asked yet: there are examples to begin with", async () => {
-    await page.getByRole("region", { name: "To begin with" }).waitFor();
+    const examples = page.getByRole("region", { name: "To begin with" });
+    await examples.getByText(/other words need a model, which llm\.provider sets\.$/).waitFor();
+    assert.doesNotMatch(await examples.innerText(), /How many/);
     await examine("nothing asked");
     const paint = await page.evaluate(
       "performance.getEntriesByName('first-contentful-paint')[0]?.startTime",
@@ -111,6 +113,15 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
     await boxOf(page).press("End");
     await page.keyboard.type(" ");
     await page.locator(".cm-fault").waitFor({ state: "detached" });
+  });
+
+  await t.step("words without a model: what can be asked, and what to set", async () => {
+    await run(page, "How many customers do we have in Atlantis?");
+    const alert = page.getByRole("alert");
+    await alert.getByText(
+      /^Ask in SQL, or in the words of a question .*llm\.provider sets\. Questions that can/,
+    ).waitFor();
+    assert.doesNotMatch(await alert.innerText(), /get_schema_info|completion provider/);
   });
 
   await t.step("what takes too long is stopped, on the server too", async () => {
@@ -241,6 +252,8 @@ testWithChromium("a database is asked in words", async (browser, t) => {
   const { page, examine } = opened;
   await page.locator(".cm-content").waitFor();
   const ran = page.getByRole("group", { name: "The SQL that ran" });
+  await page.getByRole("region", { name: "To begin with" }).getByText(/^How many .* are there\?$/).waitFor();
+  assert.equal(await page.getByText(/other words need a model/).count(), 0);
 
   await t.step("a verified question says so, and gives SQL that runs", async () => {
     await run(page, "How many customers do we have in Germany?");

@@ -202,12 +202,36 @@ testWithChromium("callers log in by the server's own authorization server", asyn
     mayComplain: /the server responded with a status of 401|favicon\.ico$/,
   });
   const { page } = opened;
+  const alert = page.getByRole("alert");
   await page.getByRole("link", { name: "Log in" }).waitFor();
+  assert.equal(await alert.count(), 0);
   await opened.examine("a login by OAuth");
-  await page.getByRole("link", { name: "Log in" }).click();
-  await page.getByLabel("User name").fill("alice");
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  const signIn = async () => {
+    await page.getByRole("link", { name: "Log in" }).click();
+    await page.getByLabel("User name").fill("alice");
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  };
+
+  // what went wrong is said, once, and a login leads on to the page that was wanted
+  await signIn();
+  await page.getByRole("button", { name: "Deny" }).click();
+  await alert.getByText("Access was denied; log in again.").waitFor();
+  await opened.examine("a login that was denied");
+  await page.reload();
+  await page.getByRole("link", { name: "Log in" }).waitFor();
+  assert.equal(await alert.count(), 0);
+  for (
+    const [reason, sentence] of [["expired", /has expired/], ["failed", /failed/]] as const
+  ) {
+    await page.goto(`${oauth.issuer}/console/?login=${reason}#/connect/vscode`);
+    await alert.getByText(sentence).waitFor();
+  }
+  await page.goto(`${oauth.issuer}/console/?login=constructor#/connect/vscode`);
+  await page.getByRole("link", { name: "Log in" }).waitFor();
+  assert.equal(await alert.count(), 0);
+
+  await signIn();
   await page.getByRole("heading", { name: "Allow access?" }).waitFor();
   assert.match(await page.locator("main").innerText(), /Postern's console/);
   await page.getByRole("button", { name: "Allow" }).click();
