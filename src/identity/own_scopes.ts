@@ -37,7 +37,7 @@ export function readScopes(text: unknown): readonly string[] {
 /** What a scope lets its bearer do, for people; `server`: that the token is for. */
 export function scopeText(scope: string, server: ServedBy | undefined): string {
   if (scope === everyScope && server !== "rag_server") {
-    return "do all that you may do here: read databases, and ask for answers from documents, in your name";
+    return "do all that you may do: read the databases, and ask for answers from the documents, that you may use, in your name";
   }
   if (scope === noScope) return "nothing: the scopes that it asks for are not known here";
   const [, tool] = scope.split("tool:");

@@ -215,7 +215,7 @@ const secrets: [settings: string, path: string, message: string][] = [
     "cannot be given together with password_file",
   ],
   [
-    "password_command: [a], password_from: aws_rds_iam, aws_region: r",
+    "password_command: [a], password_from: aws_rds_iam, aws_region: r, sslmode: require",
     "password_from",
     "cannot be given together with password_command",
   ],
@@ -229,7 +229,6 @@ const secrets: [settings: string, path: string, message: string][] = [
     "sslmode",
     "expected require, verify-ca or verify-full, as password_from sends a token",
   ],
-  ["password_command: []", "password_command", "expected a list of at least one program"],
   ["password_lifetime: 5m", "password_command", "is required where password_lifetime is given"],
 ];
 for (const [settings, path, message] of secrets) {

@@ -30,7 +30,7 @@ Deno.test("scopeText() says what a scope is good for", () => {
   assert.equal(scopeText("tool:count_rows", "tool_server"), "call the tool count_rows, in your name");
   assert.match(scopeText("docs:ask", "tool_server"), /^ask for answers/);
   assert.match(scopeText("mcp", "rag_server"), /^ask for answers/);
-  assert.match(scopeText("mcp", "tool_server"), /^do all that you may do here/);
+  assert.match(scopeText("mcp", "tool_server"), /^do all that you may do: read the databases/);
   assert.match(scopeText("none", "tool_server"), /^nothing/);
   assert.match(scopeText("db:read", "tool_server"), /^read the databases/);
 });

@@ -181,7 +181,10 @@ testWithPgvector("a page that cannot be read keeps its rows; a busy server is as
     ["/down", "the server answers 503"],
     ["/elsewhere", "it leads to ftp://127.0.0.1/x, which is not of the sitemap's or the pages' hosts"],
     ["/loop", "it leads from one address to the next"],
-    ["/metadata", "it leads to http://169.254.169.254/latest, which is not of the sitemap's or the pages' hosts"],
+    [
+      "/metadata",
+      "it leads to http://169.254.169.254/latest, which is not of the sitemap's or the pages' hosts",
+    ],
   ]);
   assert.match(skipped[0]?.reason ?? "", /more than/);
   assert.equal(site.asked.filter((path) => path === "/busy").length, 3);
