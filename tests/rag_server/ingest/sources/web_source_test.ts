@@ -183,7 +183,7 @@ testWithPgvector("a page that cannot be read keeps its rows; a busy server is as
     ["/loop", "it leads from one address to the next"],
     [
       "/metadata",
-      "it leads to http://169.254.169.254/latest, which is not of the sitemap's or the pages' hosts",
+      "it leads to http://169.254.169.254/latest/meta-data, which is not of the sitemap's or the pages' hosts",
     ],
   ]);
   assert.match(skipped[0]?.reason ?? "", /more than/);
