@@ -181,7 +181,7 @@ Deno.test("a RAG server that stands alone has the console, without tools", async
   });
   await t.step("everyone is let in where nobody is asked", async () => {
     const { parts, login, caller, addresses } = (await send("session")).json();
-    assert.deepEqual(parts, { tools: false, documents: true });
+    assert.deepEqual(parts, { tools: false, documents: true, model: false });
     assert.deepEqual(login, { oauth: false, accounts: false, tokens: false });
     assert.deepEqual([caller.kind, caller.isAdministrator, addresses], ["local", true, {}]);
     assert.deepEqual(names((await send("v1/pipelines")).json().pipelines), ["open"]);
@@ -241,6 +241,8 @@ Deno.test("with both servers the tool server has the console, the RAG server non
   assert.equal((await fetch(`${ofRag}/console/`).then((reply) => (reply.body?.cancel(), reply))).status, 404);
   const { send } = createConsoleClient(ofTools);
   const { parts, addresses } = (await send("session")).json();
-  assert.deepEqual([parts, addresses], [{ tools: true, documents: true }, { rag: `${ofRag}/v1` }]);
+  assert.deepEqual([parts, addresses], [{ tools: true, documents: true, model: false }, {
+    rag: `${ofRag}/v1`,
+  }]);
   assert.deepEqual(names((await send("v1/pipelines")).json().pipelines), ["open"]);
 });
