@@ -14,7 +14,8 @@ interface Issued {
 const keptByIssuer = new WeakMap<PasswordIssuer, Issued & { readonly at: number }>();
 const flights = new WeakMap<PasswordIssuer, ReturnType<typeof createSingleFlight<Issued>>>();
 
-const issueTimeoutMs = 30_000;
+// less than a call waits for a connection, so that what hangs is named
+const issueTimeoutMs = 20_000;
 const maxOutputBytes = 65_536;
 /** So much before its end, a password is not used any more. */
 const marginMs = 30_000;
