@@ -71,7 +71,7 @@ export function changedDatabases(
 /**
  * The demo's shop alone.
  *
- * @param handbook SQL that makes the handbook; the usual one where absent
+ * @param handbook SQL that makes the handbook. Optional: the usual one
  * @throws {AppError} `unavailable` where it does not start
  */
 export async function openDemoDatabase(logger: Logger, handbook?: readonly string[]): Promise<OpenDatabases> {

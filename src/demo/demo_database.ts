@@ -17,7 +17,7 @@ export const snapshotFile = new URL("../../dist/demo_snapshot.tar.gz", import.me
 /**
  * Starts a server in memory that holds the shop and its handbook.
  *
- * @param options.handbook as `demoHandbookSql()` gives it; with hashed embeddings where absent
+ * @param options.handbook as `demoHandbookSql()` gives it. Optional: with hashed embeddings
  * @throws AppError `unavailable` where the database doesn't start
  */
 export async function createDemoDatabase(

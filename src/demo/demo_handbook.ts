@@ -119,7 +119,7 @@ const local = {
 /**
  * Answers from the shop's handbook, without a key or a network. Its database is the demo's own.
  *
- * @param path of a model of this machine; hashed embeddings where absent
+ * @param path of a model of this machine. Optional: hashed embeddings
  */
 export const demoPipeline = (path?: string): PipelineConfig => ({
   name: "handbook",

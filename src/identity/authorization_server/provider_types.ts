@@ -19,7 +19,7 @@ export interface OidcProvider {
   readonly RefreshToken: OidcTokenKind<{ readonly grantId: string }>;
   readonly Client: { find(id: string): Promise<OidcClient | undefined> };
   readonly Grant: {
-    /** @param of.jti its ID; a new one where absent */
+    /** @param of.jti its ID. Optional: a new one */
     new (of: { readonly accountId: string; readonly clientId: string; readonly jti?: string }): OidcGrant;
     find(id: string): Promise<OidcGrant | undefined>;
   };

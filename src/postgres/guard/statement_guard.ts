@@ -58,7 +58,7 @@ export type GuardResult =
     readonly ok: false;
     /** For a model: why, and what to do instead. */
     readonly reason: string;
-    /** Absent where it was not looked at. */
+    /** Optional: it was not looked at. */
     readonly rule?: GuardRule;
     /** Where PostgreSQL's own grammar refuses the statement. */
     readonly sqlState?: string;
