@@ -227,10 +227,12 @@ function away(): AppError {
   });
 }
 
-/** By Google's `hd`, else by an e-mail address that the issuer has verified: any other, people may choose. */
 const googleIssuer = "https://accounts.google.com";
 
-/** Google's own claim says it for its organisations alone; elsewhere an address that the issuer has verified does. */
+/**
+ * Google's own claim says it for its organisations alone; elsewhere an address does that the issuer has verified: any other,
+ * people may choose.
+ */
 function isOfDomain(issuer: string, claims: Claims, allowed?: readonly string[]): boolean {
   if (allowed === undefined) return true;
   const { hd, email, email_verified: isVerified } = claims;
