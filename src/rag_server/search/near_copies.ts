@@ -9,16 +9,12 @@ const mostApart = 0.05;
 /** Where pieces of one text begin that are looked for in the other, before words are counted. */
 const probes = [0.2, 0.4, 0.6, 0.8];
 const probeLength = 24;
-/** So much of what two texts share, on either side of where they differ, shows what is a date. */
+/** So much of what two texts share, on either side of where they differ, holds the words whole. */
 const context = 24;
 
-/** As 2024-05-17, 17.05.2024, 17 May 2024 and May 17, 2024. */
-const date =
-  /\b(?:\d{4}-\d\d?-\d\d?|\d\d?[./-]\d\d?[./-]\d{4}|\d\d?\.? \p{L}{3,9}\.? \d{4}|\p{L}{3,9}\.? \d\d?, \d{4})\b/gu;
-
 /**
- * Leaves the best one of each text and its near copies, as the same page with another date. What differs in a number, in a
- * word of the question, or in more than a thirtieth is no copy; nor is what differs in a date, if the question has a number.
+ * Leaves the best one of each text and its near copies, as the same page with another heading. What differs in a number, a
+ * date's too, in a word of the question, or in more than a thirtieth is no copy.
  *
  * @param documents the best first
  */
@@ -27,14 +23,11 @@ export function foldNearCopies(
   question: string,
 ): RetrievedDocument[] {
   const asked = new Set(words(question).map(searchStem));
-  const ignored = /\d/.test(question) ? /$^/ : date;
 
   function isCopy(one: RetrievedDocument, other: RetrievedDocument): boolean {
     if (Math.abs((one.similarity ?? 0) - (other.similarity ?? one.similarity ?? 0)) > mostApart) return false;
     if (!mayBeCopy(one.content, other.content)) return false;
-    const [own, others] = middlesOf(one.content, other.content).map((text) =>
-      wordsIn(text.replace(ignored, " "))
-    );
+    const [own, others] = middlesOf(one.content, other.content).map(wordsIn);
     const [lost, gained] = [lackOf(own, others), lackOf(others, own)];
     const letters = Math.max(lost.join("").length, gained.join("").length);
     return letters <= mostOther * one.content.length &&

@@ -18,12 +18,12 @@ function fold(texts: readonly string[], question: string, similarities: readonly
   return foldNearCopies(documents, question).map(({ id, copies }) => [id, copies]);
 }
 
-Deno.test("foldNearCopies() keeps the best of texts that differ in a date or a few words, and counts the others", () => {
+Deno.test("foldNearCopies() keeps the best of texts that differ in a few words, and counts the others", () => {
   const texts = [
-    `Travel (May 17, 2024)\n\n${body}`,
+    `Travel (the old rules)\n\n${body}`,
     "Something else altogether that is in the table too.",
-    `Travel (17.06.2025)\n\n${body}`,
-    `Travel (3 July 2026)\n\n${body.replace("manager", "director")}`,
+    `Travel (the new rules)\n\n${body}`,
+    `Travel (all rules)\n\n${body}`,
   ];
   assert.deepEqual(fold(texts, "Who pays for hotels?"), [["0", 2], ["1", undefined]]);
   assert.deepEqual(fold(texts, "Who pays for hotels?", [0.7, 0.7, 0.7, 0.6]), [["0", 1], ["1", undefined], [
@@ -40,7 +40,7 @@ Deno.test("foldNearCopies() leaves texts that differ in a number, a word of the 
   assert.deepEqual(fold([office("Hamburg"), office("Berlin")], "What does Berlin's office pay?"), both);
   assert.deepEqual(fold([office("Hamburg"), office("Berlin")], "What does the office pay?"), [["0", 1]]);
   const dated = (day: string) => `Of ${day}\n\n${body}`;
-  assert.deepEqual(fold([dated("2024-05-17"), dated("2025-05-17")], "Which rules held on 17.5.2024?"), both);
+  assert.deepEqual(fold([dated("2024-05-17"), dated("2025-05-17")], "When did the rules change?"), both);
   const other = body.replace("train", "ship").replace("car", "bicycle").replace("salary", "cheque");
   assert.deepEqual(fold([body, other], "Who pays?"), both);
   assert.deepEqual(

@@ -50,14 +50,14 @@ testWithPgvector("retrieve() finds what nearly says the same once, and says how 
     "Employees have thirty days of leave in each year, which they agree on with their manager in good time.";
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
-    INSERT INTO docs VALUES (1, 'Of May 17, 2024: ${text}', '[1,0]'), (2, 'Of May 3, 2025: ${text}', '[0.99,0.1]'),
-      (3, 'Something else', '[0.5,0.5]'), (4, 'Of May 6, 2026: ${text} In Berlin.', '[0.98,0.1]')`);
+    INSERT INTO docs VALUES (1, 'Old: ${text}', '[1,0]'), (2, 'New: ${text}', '[0.99,0.1]'),
+      (3, 'Something else', '[0.5,0.5]'), (4, 'Of May 6, 2026: ${text}', '[0.98,0.1]')`);
   const found = async (question: string, limit: number) =>
     (await fixture.retrieve(["docs"], { vectorWeight: 1 }, { question, limit })).map((
       { id, copies },
     ) => [id, copies]);
   assert.deepEqual(await found("How much leave?", 2), [["1", 1], ["4", undefined]]);
-  assert.deepEqual(await found("How much leave in 2025?", 2), [["1", undefined], ["2", undefined]]);
+  assert.deepEqual(await found("How much leave is new?", 2), [["1", undefined], ["2", undefined]]);
 });
 
 const clusters = `
