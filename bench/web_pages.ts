@@ -31,7 +31,7 @@ async function bytesOf(folder: string, file: string): Promise<Uint8Array | undef
 
 async function textOf(bytes: Uint8Array): Promise<string> {
   const reading = await readDocument("page.html", bytes);
-  if (reading.kind === "skipped") return "";
+  if (reading.kind !== "document") return "";
   return normal(
     reading.document.sections.flatMap(({ headings, blocks }) => [
       headings.at(-1) ?? "",
