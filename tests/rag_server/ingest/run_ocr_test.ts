@@ -4,7 +4,7 @@ import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const forever = new AbortController().signal;
-const pdf = new TextEncoder().encode("the PDF");
+const pdf = Uint8Array.from(new TextEncoder().encode("the PDF"));
 
 /** A program that does what a line of a shell says; `$1` is the page. */
 const shell = (line: string) => ["/bin/sh", "-c", line, "ocr", "{page}"];
