@@ -4,15 +4,18 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { overEachTransport } from "../../support/each_transport.ts";
+import { scrape } from "../../support/scrape.ts";
 import { commandLine, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 type ToolClient = ReturnType<typeof createToolClient>;
+type Held = Pick<Awaited<ReturnType<typeof startConfiguredServer>>, "client" | "server">;
 
 /** One connection in each database, and one call of a caller that waits for it. */
 const narrow = (database: TestDatabase) =>
   `admission: { max_waiting: 1 }
+metrics: { address: "127.0.0.1:0" }
 databases:
   - ${databaseEntry("main", database.name, "pool_max_conns: 1")}
   - ${databaseEntry("other", database.name, "pool_max_conns: 1")}
@@ -29,10 +32,20 @@ const message = (id: number, query: string, database = "main") => ({
 const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
 
 /** Calls that hold the caller's connection and its place in the queue; disposing of it cancels them. */
-async function holdUp(
+async function holdUp({ client, server }: Held, database: TestDatabase): Promise<AsyncDisposable> {
+  const held = await holdConnection(client, database, ["SELECT pg_sleep(29)", "SELECT 'waits'"]);
+  await waitUntil(
+    "the second waits",
+    async () => (await scrape(server)).value("postern_database_waiting_requests") === 1,
+  );
+  return held;
+}
+
+/** As {@link holdUp}, of statements of which the first runs. */
+async function holdConnection(
   client: ToolClient,
   database: TestDatabase,
-  statements = ["SELECT pg_sleep(29)", "SELECT 'waits'"],
+  statements = ["SELECT pg_sleep(29)"],
 ): Promise<AsyncDisposable> {
   const gone = new AbortController();
   const calls: Promise<unknown>[] = [];
@@ -42,7 +55,6 @@ async function holdUp(
     if (at === 0) await waitUntil("the first statement runs", async () => await sleeping(database) === 1);
   }
   const settled = Promise.allSettled(calls);
-  await pause();
   return {
     async [Symbol.asyncDispose]() {
       gone.abort();
@@ -76,7 +88,7 @@ testWithPostgres(
     await using running = await startConfiguredServer(narrow(database));
     const { client } = running;
     {
-      await using _held = await holdUp(client, database);
+      await using _held = await holdUp(running, database);
       for (const [name, { body, headers }] of Object.entries(overEachTransport(message(7, "SELECT 7")))) {
         await t.step(name, async () => {
           const reply = await client.post(JSON.stringify(body), { headers });
@@ -158,7 +170,7 @@ testWithPostgres("a flood by one token leaves another token and another database
   const quiet = await folder.addToken();
   await waitUntil("the other token is known", () => server.stderr().includes("Reloaded"));
   const other = createToolClient({ url: server.url, token: quiet.token });
-  await using _held = await holdUp(client, database);
+  await using _held = await holdUp(running, database);
   const gone = new AbortController();
   const counts: Record<number, number> = {};
   const flood = Promise.allSettled(Array.from({ length: 40 }, async () => {
@@ -220,7 +232,7 @@ testWithPostgres("a storm of calls that are cancelled leaves nothing behind", as
 databases: [${databaseEntry("main", database.name, "pool_max_conns: 1")}]`,
   );
   const { client } = running;
-  const held = await holdUp(client, database, ["SELECT pg_sleep(29)"]);
+  const held = await holdConnection(client, database);
   const gone = new AbortController();
   const storm = Promise.allSettled(
     Array.from(
@@ -244,7 +256,7 @@ testWithPostgres("a call whose wait is expected to be too long is refused at onc
 databases: [${databaseEntry("main", database.name, "pool_max_conns: 1")}]`,
   );
   const { client } = running;
-  await using _held = await holdUp(client, database, ["SELECT pg_sleep(29)"]);
+  await using _held = await holdConnection(client, database);
   // the one statement that runs has taken longer than a call may wait
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   const reply = await client.post(JSON.stringify(message(1, "SELECT 1")));
