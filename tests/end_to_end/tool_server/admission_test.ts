@@ -34,11 +34,14 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
 /** Calls that hold the caller's connection and its place in the queue; disposing of it cancels them. */
 async function holdUp({ client, server }: Held, database: TestDatabase): Promise<AsyncDisposable> {
   const held = await holdConnection(client, database, ["SELECT pg_sleep(29)", "SELECT 'waits'"]);
-  await waitUntil(
-    "the second waits",
-    async () => (await scrape(server)).value("postern_database_waiting_requests") === 1,
-  );
-  return held;
+  const waiting = async () => (await scrape(server)).value("postern_database_waiting_requests");
+  await waitUntil("the second waits", async () => await waiting() === 1);
+  return {
+    async [Symbol.asyncDispose]() {
+      await held[Symbol.asyncDispose]();
+      await waitUntil("nobody waits any more", async () => await waiting() === 0);
+    },
+  };
 }
 
 /** As {@link holdUp}, of statements of which the first runs. */
