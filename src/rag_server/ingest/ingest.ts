@@ -148,7 +148,7 @@ async function run(
   const settings = { ...ingestDefaults, ...options, isDryRun };
   using reader = createFileReader({ ...settings, model: embedding.name, rules: table.metadata });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
-  const notices = ingestNotices(plans, records, given.isAllConfigured ? options.configured : undefined);
+  const notices = given.isAllConfigured ? ingestNotices(records, options.configured ?? []) : [];
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   const notes = {
     skipped: plans.flatMap(({ found }) => found.skipped),
@@ -279,41 +279,18 @@ function filesOfKnown(name: string, { files, sources }: IngestRecords): FileReco
   throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
 }
 
-/**
- * Sentences for somebody who ingests: what became of sources, and which are left over.
- *
- * @param configured the table's sources, if all of the pipeline's are ingested; those too whose folder is missing
- */
+/** Sentences for somebody who ingests all that is configured: which sources are left over. */
 function ingestNotices(
-  plans: readonly SourcePlan[],
   { files, sources }: IngestRecords,
-  configured: readonly ConfiguredSource[] | undefined,
+  configured: readonly ConfiguredSource[],
 ): string[] {
-  const notices: string[] = [];
-  for (const { source: { name }, formerName, absorbed, doubled } of plans) {
-    if (formerName !== undefined) notices.push(`Source "${formerName}" gets the name "${name}"`);
-    for (const inner of absorbed) notices.push(`Source "${inner.name}" becomes a part of source "${name}"`);
-    if (doubled.length > 0) {
-      notices.push(
-        `Files of source "${name}" are in the table twice (${doubled.length}); one copy of each stays`,
-      );
-    }
-  }
-  const isLeft = (name: string) =>
-    !configured?.some((source) => source.name === name) &&
-    !plans.some(({ source, formerName, absorbed }) =>
-      [source.name, formerName, ...absorbed.map((inner) => inner.name)].includes(name)
-    );
-  for (const { name } of configured === undefined ? [] : sources) {
+  const left = sources.filter(({ name }) => !configured.some((source) => source.name === name));
+  return left.flatMap(({ name }) => {
     const count = files.filter(({ source }) => source === name).length;
-    if (count > 0 && isLeft(name)) {
-      notices.push(
-        `Source "${name}" is not in the configuration, and its files (${count}) stay; to remove them, give ` +
-          `-source "${name}" and -confirm-removal without a PATH`,
-      );
-    }
-  }
-  return notices;
+    if (count === 0) return [];
+    return `Source "${name}" is not in the configuration, and its files (${count}) stay; to remove them, give ` +
+      `-source "${name}" and -confirm-removal without a PATH`;
+  });
 }
 
 /**

@@ -84,27 +84,14 @@ export async function saveSource(
   );
 }
 
-/** Gives a source another name, in the caller's transaction. */
-export async function renameSource(
-  session: SqlSession,
-  table: IngestTable,
-  { from, to }: { readonly from: string; readonly to: string },
-): Promise<void> {
-  await session.query(
-    `UPDATE ${sources} SET name = $3 WHERE target = $1::oid AND name = $2`,
-    [table.oid, from, to],
-  );
-}
-
 export async function removeSource(session: SqlSession, table: IngestTable, name: string): Promise<void> {
   await session.query(`DELETE FROM ${sources} WHERE target = $1::oid AND name = $2`, [table.oid, name]);
 }
 
-/** Puts records of other sources into one, in the caller's transaction; `path` is the one they get there. */
+/** Gives files of a source other paths, in the caller's transaction. */
 export async function moveRecords(
   session: SqlSession,
   table: IngestTable,
-  source: string,
   moved: readonly Pick<FileRecord, "id" | "path" | "hash">[],
 ): Promise<void> {
   if (moved.length === 0) return;
@@ -113,17 +100,12 @@ export async function moveRecords(
   const type = table.details.get("source");
   if (type !== undefined) {
     await session.query(
-      `UPDATE ${table.relation} t SET source = m.path::${type}
-        ${from} JOIN ${files} f USING (id) JOIN ${chunks} c ON c.file = f.id
-        WHERE f.path <> m.path AND t.${table.idColumn} = c.key::${table.idType}`,
+      `UPDATE ${table.relation} t SET source = m.path::${type} ${from} JOIN ${chunks} c ON c.file = m.id
+        WHERE t.${table.idColumn} = c.key::${table.idType}`,
       [json],
     );
   }
-  await session.query(
-    `UPDATE ${files} f SET source_id = s.id, path = m.path, hash = m.hash ${from}, ${sources} s
-      WHERE f.id = m.id AND s.target = $2::oid AND s.name = $3`,
-    [json, table.oid, source],
-  );
+  await session.query(`UPDATE ${files} f SET path = m.path, hash = m.hash ${from} WHERE f.id = m.id`, [json]);
 }
 
 /** Notes what a file's chunks are now, in the caller's transaction. */
@@ -152,15 +134,12 @@ export async function saveRecord(
 
 /** Takes a file's rows out of the table, and the record of it. */
 export async function removeFile(session: SqlSession, table: IngestTable, file: FileRecord): Promise<void> {
-  await transaction(session, () => deleteFile(session, table, file));
-}
-
-/** As {@linkcode removeFile}, in the caller's transaction. */
-export async function deleteFile(session: SqlSession, table: IngestTable, file: FileRecord): Promise<void> {
-  await session.query(
-    `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
-      (SELECT c.key::${table.idType} FROM ${chunks} c WHERE c.file = $1)`,
-    [file.id],
-  );
-  await session.query(`DELETE FROM ${files} WHERE id = $1`, [file.id]);
+  await transaction(session, async () => {
+    await session.query(
+      `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
+        (SELECT c.key::${table.idType} FROM ${chunks} c WHERE c.file = $1)`,
+      [file.id],
+    );
+    await session.query(`DELETE FROM ${files} WHERE id = $1`, [file.id]);
+  });
 }

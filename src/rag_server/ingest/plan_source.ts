@@ -1,30 +1,15 @@
-import { defined } from "../../core/defined.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
-import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
+import { pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
 import { isInside, isThere } from "./given_paths.ts";
-import {
-  deleteFile,
-  type FileRecord,
-  type IngestRecords,
-  moveRecords,
-  removeSource,
-  renameSource,
-  saveSource,
-} from "./ingest_record.ts";
+import { type FileRecord, type IngestRecords, moveRecords, saveSource } from "./ingest_record.ts";
 import type { IngestTable } from "./ingest_table.ts";
 import type { FileReader } from "./read_changed_file.ts";
 
 /** How a source's files are known, and which of them are gone, before any of them is read. */
 export interface SourcePlan extends KnownFiles {
-  /** Optional: the source's name until now. */
-  readonly formerName?: string;
-  /** Sources in the source's folder, which become a part of it. */
-  readonly absorbed: readonly KnownSource[];
-  /** Records to move, in their new form. */
+  /** Records of files that have another path now, in their new form. */
   readonly moved: readonly FileRecord[];
-  /** Second records of a file, whose rows are to go. */
-  readonly doubled: readonly FileRecord[];
 }
 
 interface PlanContext {
@@ -42,78 +27,57 @@ export async function planSource(
   found: FoundFiles,
   context: PlanContext,
 ): Promise<SourcePlan | string> {
-  const { records: { sources, files }, isRemovalConfirmed } = context;
-  const known = sources.find(({ name }) => name === source.name);
-  const refusal = source.isNamed ? undefined : await whyUnclear(source, known, context);
+  const refusal = whyTwice(source, context) ??
+    (source.isNamed ? undefined : await whyUnclear(source, context));
   if (refusal !== undefined) return refusal;
-  const formerName = known === undefined && source.isNamed ? nameUntilNow(source, context) : undefined;
-  const own = formerName ?? source.name;
-  const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
-  const records = new Map<string, FileRecord>(
-    filesOf(own, context).map((file) => [file.path, { ...file, source: source.name }]),
-  );
-  const movedIds = new Set<string>();
-  const doubled: FileRecord[] = [];
-  const take = (file: FileRecord, path: string) => {
-    if (records.has(path)) doubled.push(file);
-    else {
-      records.set(path, { ...file, source: source.name, path });
-      movedIds.add(file.id);
-    }
-  };
-  for (const file of files) {
-    const inner = absorbed.find(({ name }) => name === file.source);
-    if (inner !== undefined) take(file, `${pathBelow(source.folder, inner.folder)}/${file.path}`);
-  }
+  const records = new Map(filesOf(source.name, context).map((file) => [file.path, file]));
+  const moved: FileRecord[] = [];
   for (const [path, record] of await findRenamed({ source, found, records }, context)) {
+    const renamed = { ...record, path, hash: "" };
     records.delete(record.path);
-    records.set(path, { ...record, path, hash: "" });
-    movedIds.add(record.id);
+    records.set(path, renamed);
+    moved.push(renamed);
   }
-  const plan = {
-    source,
-    found,
-    records,
-    absorbed,
-    moved: [...records.values()].filter(({ id }) => movedIds.has(id)),
-    doubled,
-    ...defined({ formerName }),
-  };
-  if (isRemovalConfirmed) return plan;
+  const plan = { source, found, records, moved };
+  if (context.isRemovalConfirmed) return plan;
   return refuseRemoval(plan, goneRecords(plan, new Set(found.files.map(({ path }) => path)))) ?? plan;
 }
 
-/**
- * Notes the sources of a run, and moves records into them as planned. All of it is one transaction, and nothing
- * is embedded.
- */
+/** Notes the sources of a run, and their files' new paths, in one transaction. Nothing is embedded. */
 export async function savePlans(
   session: SqlSession,
   table: IngestTable,
   plans: readonly SourcePlan[],
 ): Promise<void> {
   await transaction(session, async () => {
-    for (const { source, formerName, absorbed, moved, doubled } of plans) {
-      if (formerName !== undefined) {
-        await renameSource(session, table, { from: formerName, to: source.name });
-      }
+    for (const { source, moved } of plans) {
       await saveSource(session, table, source);
-      await moveRecords(session, table, source.name, moved);
-      for (const file of doubled) await deleteFile(session, table, file);
-      for (const { name } of absorbed) await removeSource(session, table, name);
+      await moveRecords(session, table, moved);
     }
   });
 }
 
-/** Whether the folder of a source lies in what is read of another one. */
-function isAbsorbed(
-  inner: KnownSource,
-  { folder, isWhole, scopes }: Source,
-  { ownNames }: PlanContext,
-): boolean {
-  return isWhole && inner.folder !== folder && isInside(inner.folder, folder) &&
-    isWithin(pathBelow(folder, inner.folder), new Set(scopes.map(({ path }) => path))) &&
-    !ownNames.has(inner.name);
+/** Why a folder is not read whose files the table has from another source: that one is the same folder, or lies in it. */
+function whyTwice(
+  { name, folder, isWhole, scopes }: Source,
+  { records: { sources }, ownNames }: PlanContext,
+): string | undefined {
+  const paths = new Set(scopes.map(({ path }) => path));
+  const other = !isWhole
+    ? undefined
+    : sources.find((known) =>
+      !ownNames.has(known.name) && isInside(known.folder, folder) &&
+      isWithin(pathBelow(folder, known.folder), paths)
+    );
+  if (other === undefined) return undefined;
+  const isSame = other.folder === folder;
+  return `Cannot ingest ${folder} as source "${name}": the table has ${
+    isSame ? "it" : other.folder
+  } as source ` +
+    `"${other.name}", and would have the files twice; ${
+      isSame ? `keep that name, or ` : ""
+    }remove that source first, ` +
+    `with -source "${other.name}" and -confirm-removal without a PATH`;
 }
 
 /**
@@ -122,9 +86,9 @@ function isAbsorbed(
  */
 async function whyUnclear(
   { name, folder, isWhole }: Source,
-  known: KnownSource | undefined,
   context: PlanContext,
 ): Promise<string | undefined> {
+  const known = context.records.sources.find((source) => source.name === name);
   if (known !== undefined) {
     if (known.folder === folder) return undefined;
     return `Cannot ingest ${folder} as source "${name}": under this name the table has ${known.folder}; if that was ` +
@@ -138,13 +102,6 @@ async function whyUnclear(
       `there any more; if that was moved here, add -source "${other.name}"; if this is another folder, add -source "${name}"`;
   }
   return undefined;
-}
-
-/** The name of a folder that gets a new one. */
-function nameUntilNow({ folder }: Source, { records, ownNames }: PlanContext): string | undefined {
-  return records.sources.find((source) =>
-    source.isWhole && source.folder === folder && !ownNames.has(source.name)
-  )?.name;
 }
 
 function filesOf(name: string, { records }: PlanContext): FileRecord[] {

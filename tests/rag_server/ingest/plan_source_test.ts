@@ -96,39 +96,60 @@ testWithPgvector("another folder of the same name does not take a source's place
   assert.equal((await fixture.ingest({ paths: [b] })).unchanged, 20, "its folder is known now");
   // who says that it is the same source is believed, of a copy too
   assert.equal((await fixture.ingest({ paths: [c], sourceName: "docs" })).unchanged, 3);
-  await fixture.write({ "b/docs/new.txt": "New." });
-  const replaced = await fixture.ingest({ paths: [b], sourceName: "docs", isDryRun: true });
-  assert.deepEqual(countsOf(replaced), { ...nothing, added: 18, changed: 3, chunksWritten: 21 });
+  const [taken = ""] = (await fixture.ingest({ paths: [b], sourceName: "docs" })).refusals;
+  assert.match(
+    taken,
+    /: the table has it as source "b", and would have the files twice; keep that name, or remove/,
+  );
 });
 
-testWithPgvector(
-  "a part of a source is known as that, and an outer folder takes its inner ones in",
-  async () => {
-    await using fixture = await createIngestFixture();
-    await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/v2/c.md": "Three." });
-    const [docs = "", api = ""] = ["docs", "docs/api"].map((name) => join(fixture.folder, name));
-    await fixture.ingest({ paths: [api] });
-    assert.deepEqual(await fixture.column(knownSql), ["api:b.md", "api:v2/c.md"]);
-    assert.deepEqual(await fixture.column("SELECT source FROM docs ORDER BY 1"), ["b.md", "v2/c.md"]);
-    const embedding = countedEmbedding();
-    const outer = await fixture.ingest({ embedding, paths: [docs] });
-    assert.deepEqual(countsOf(outer), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
-    assert.deepEqual(outer.notices, ['Source "api" becomes a part of source "docs"']);
-    assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/b.md", "docs:api/v2/c.md"]);
-    assert.deepEqual(await fixture.column("SELECT source FROM docs ORDER BY 1"), [
-      "a.md",
-      "api/b.md",
-      "api/v2/c.md",
-    ]);
-    assert.deepEqual(await fixture.column("SELECT name FROM postern.ingested_sources"), ["docs"]);
-    await fixture.write({ "docs/api/b.md": undefined, "docs/a.md": undefined });
-    const inner = await fixture.ingest({ embedding, paths: [api] });
-    assert.deepEqual(countsOf(inner), { ...nothing, unchanged: 1, removed: 1 });
-    const file = await fixture.ingest({ embedding, paths: [join(api, "v2/c.md")] });
-    assert.deepEqual([file.unchanged, file.sources[0]?.name], [1, "docs"]);
-    assert.deepEqual(embedding.texts, ["a\n\nOne."]);
-  },
-);
+testWithPgvector("a part of a source is known as that", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/v2/c.md": "Three." });
+  const [docs = "", api = ""] = ["docs", "docs/api"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [docs] });
+  const embedding = countedEmbedding();
+  await fixture.write({ "docs/api/b.md": undefined, "docs/a.md": undefined });
+  const inner = await fixture.ingest({ embedding, paths: [api] });
+  assert.deepEqual(countsOf(inner), { ...nothing, unchanged: 1, removed: 1 });
+  const file = await fixture.ingest({ embedding, paths: [join(api, "v2/c.md")] });
+  assert.deepEqual([file.unchanged, file.sources[0]?.name], [1, "docs"]);
+  assert.deepEqual(embedding.texts, []);
+  assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/v2/c.md"]);
+});
+
+testWithPgvector("a folder is refused while the table has its files from another source", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/v2/c.md": "Three." });
+  const [docs = "", api = ""] = ["docs", "docs/api"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [api] });
+  const before = await fixture.column(knownSql);
+  const remove = 'remove that source first, with -source "api" and -confirm-removal without a PATH';
+  const inside = `the table has ${api} as source "api", and would have the files twice; ${remove}`;
+  const same =
+    `the table has it as source "api", and would have the files twice; keep that name, or ${remove}`;
+  for (
+    const [options, expected] of [
+      [{ paths: [docs] }, `Cannot ingest ${docs} as source "docs": ${inside}`],
+      [{ paths: [docs], sourceName: "all" }, `Cannot ingest ${docs} as source "all": ${inside}`],
+      [{ paths: [api], sourceName: "other" }, `Cannot ingest ${api} as source "other": ${same}`],
+      [
+        { paths: [], configured: [{ name: "own", path: api }] },
+        `Cannot ingest ${api} as source "own": ${same}`,
+      ],
+    ] as const
+  ) {
+    for (const isRemovalConfirmed of [false, true]) {
+      const refused = await fixture.ingest({ ...options, isRemovalConfirmed });
+      assert.deepEqual([countsOf(refused), refused.refusals], [nothing, [expected]]);
+    }
+  }
+  assert.deepEqual(await fixture.column(knownSql), before);
+  // as the sentence says
+  await fixture.ingest({ paths: [], sourceName: "api", isRemovalConfirmed: true });
+  assert.equal((await fixture.ingest({ paths: [docs] })).added, 3);
+  assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/b.md", "docs:api/v2/c.md"]);
+});
 
 testWithPgvector("a source that moved out of a folder is not taken in by it in the same run", async () => {
   await using fixture = await createIngestFixture();
@@ -233,43 +254,26 @@ testWithPgvector(
   },
 );
 
-testWithPgvector(
-  "a source that gets a new name is renamed, one that is left over is told of and removed",
-  async () => {
-    await using fixture = await createIngestFixture();
-    await fixture.write({ ...files("one", 2), ...files("two", 2, "Other") });
-    const [one = "", two = ""] = ["one", "two"].map((name) => join(fixture.folder, name));
-    await fixture.ingest({ paths: [one, two] });
-    const embedding = countedEmbedding();
-    const renamed = await fixture.ingest({
-      embedding,
-      paths: [],
-      configured: [{ name: "first", path: one }],
-    });
-    assert.deepEqual(renamed.notices, [
-      'Source "one" gets the name "first"',
-      'Source "two" is not in the configuration, and its files (2) stay; to remove them, give -source "two" and ' +
-      "-confirm-removal without a PATH",
-    ]);
-    assert.deepEqual(embedding.texts, []);
-    assert.deepEqual(await fixture.column(knownSql), [
-      "first:0.txt",
-      "first:1.txt",
-      "two:0.txt",
-      "two:1.txt",
-    ]);
-    assert.equal(
-      (await fixture.ingest({ paths: [], sourceName: "two", isRemovalConfirmed: true })).removed,
-      2,
-    );
-    assert.deepEqual(await fixture.column(knownSql), ["first:0.txt", "first:1.txt"]);
-    assert.deepEqual(await fixture.column("SELECT name FROM postern.ingested_sources"), ["first"]);
-    // the same folder is the same source, whatever is in it now
-    await fixture.write(files("one", 2, "Replaced"));
-    assert.equal((await fixture.ingest({ paths: [one], sourceName: "later" })).changed, 2);
-    assert.equal(await fixture.value("SELECT count(*) FROM docs"), "2");
-  },
-);
+testWithPgvector("a source that is left over is told of, and removed", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ ...files("one", 2), ...files("two", 2, "Other") });
+  const [one = "", two = ""] = ["one", "two"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [one, two] });
+  const embedding = countedEmbedding();
+  const left = await fixture.ingest({ embedding, paths: [], configured: [{ name: "one", path: one }] });
+  assert.deepEqual(left.notices, [
+    'Source "two" is not in the configuration, and its files (2) stay; to remove them, give -source "two" and ' +
+    "-confirm-removal without a PATH",
+  ]);
+  assert.deepEqual(embedding.texts, []);
+  assert.deepEqual(await fixture.column(knownSql), ["one:0.txt", "one:1.txt", "two:0.txt", "two:1.txt"]);
+  assert.equal(
+    (await fixture.ingest({ paths: [], sourceName: "two", isRemovalConfirmed: true })).removed,
+    2,
+  );
+  assert.deepEqual(await fixture.column(knownSql), ["one:0.txt", "one:1.txt"]);
+  assert.deepEqual(await fixture.column("SELECT name FROM postern.ingested_sources"), ["one"]);
+});
 
 testWithPgvector("names that differ only in Unicode's normalisation are the same name", async () => {
   await using fixture = await createIngestFixture();
@@ -284,23 +288,4 @@ testWithPgvector("names that differ only in Unicode's normalisation are the same
   assert.deepEqual((await fixture.ingest({ paths })).skipped, [
     { path: nfc, reason: "another file has the same name in Unicode" },
   ]);
-});
-
-testWithPgvector("a file that is known twice once folders are put together keeps one copy", async () => {
-  await using fixture = await createIngestFixture();
-  await fixture.write({ "a/docs/api/b.md": "One.", "a/docs/c.md": "Two.", "b/docs/api/b.md": "One." });
-  const [a = "", b = ""] = ["a/docs", "b/docs"].map((name) => join(fixture.folder, name));
-  await fixture.ingest({ paths: [a] });
-  await fixture.ingest({ paths: [join(b, "api")] });
-  assert.deepEqual(await fixture.column(knownSql), ["api:b.md", "docs:api/b.md", "docs:c.md"]);
-  const embedding = countedEmbedding();
-  const summary = await fixture.ingest({ embedding, paths: [b], sourceName: "docs" });
-  assert.deepEqual(countsOf(summary), { ...nothing, unchanged: 1, removed: 1 });
-  assert.deepEqual(summary.notices, [
-    'Source "api" becomes a part of source "docs"',
-    'Files of source "docs" are in the table twice (1); one copy of each stays',
-  ]);
-  assert.deepEqual(await fixture.column(knownSql), ["docs:api/b.md"]);
-  assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["api/b.md"]);
-  assert.deepEqual(embedding.texts, []);
 });
