@@ -153,9 +153,14 @@ Deno.test("sources elsewhere are told from each other by where they are", async 
 });
 
 Deno.test("a source is one thing, and a repository's address neither an option nor one with a password", async () => {
-  for (const source of ["{ name: a }", "{ path: /a, s3: { bucket: b } }"]) {
+  for (
+    const [source, both] of [["{ name: a }", ""], [
+      "{ path: /a, s3: { bucket: b } }",
+      ", not path and s3",
+    ]] as const
+  ) {
     assert.deepEqual(await faults(pipeline("p", source)), [
-      ["pipelines[0].sources[0]", "expected one of path, git, s3 and http; got a mapping"],
+      ["pipelines[0].sources[0]", `expected one of path, git, s3 and http${both}; got a mapping`],
     ]);
   }
   assert.deepEqual(await faults(pipeline("p", "{ http: { delay: 1s } }")), [

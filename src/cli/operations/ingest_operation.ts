@@ -16,8 +16,8 @@ export interface IngestOperationOptions
   /** Print JSON in place of text for people. */
   readonly json: boolean;
   readonly progress: Progress;
-  /** Whether runs follow one another: one that finds nothing new prints nothing. */
-  readonly isWatching?: boolean;
+  /** Whether an earlier run went before, and this one tells what it changed in a line. */
+  readonly isFurther?: boolean;
   readonly now: () => number;
   /** Where to leave the metrics of the run, unless it is dry. */
   readonly metricsFolder?: string | undefined;
@@ -46,9 +46,9 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   const { sources, fault, failed, skipped, refusals } = summary;
   for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
   const { added, changed, removed } = summary;
-  if (options.isWatching && added + changed + removed === 0) {
-    // nothing new to tell
-  } else if (json) print(jsonText(summaryJson(summary, options, seconds())));
+  const isNews = !options.isFurther || added + changed + removed > 0;
+  if (json && isNews) print(jsonText(summaryJson(summary, options, seconds())));
+  else if (options.isFurther) furtherLines(summary, options, isNews).forEach(print);
   else if (sources.length > 0 || refusals.length === 0) {
     summaryLines(summary, options, seconds()).forEach(print);
   }
@@ -147,6 +147,21 @@ function summaryLines(
     ...section("Skipped", skippedLines(skipped)),
     ...section("Failed", failed.map(({ path, reason }) => `${visible(path)}: ${visible(reason)}`)),
     ...section("Notice", notices.map(visible)),
+  ];
+}
+
+/** Of a run that follows another one. */
+function furtherLines(
+  { added, changed, removed, chunksWritten, failed }: IngestSummary,
+  { pipeline }: IngestOperationOptions,
+  isNews: boolean,
+): string[] {
+  const time = new Date().toISOString();
+  const news = `Ingested into ${pipeline}: ${added} added, ${changed} changed, ${removed} removed; ` +
+    `${counted(chunksWritten, "chunk")} written`;
+  return [
+    ...(isNews ? [`${time} ${news}`] : []),
+    ...failed.map(({ path, reason }) => `${time} Failed: ${visible(path)}: ${visible(reason)}`),
   ];
 }
 

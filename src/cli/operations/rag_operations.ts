@@ -103,6 +103,7 @@ async function usePipeline(
       const startsSome = startsPrograms(config) || own.ocr_command !== undefined ||
         own.sources?.some(({ git }) => git);
       if (!startsSome) await Deno.permissions.revoke({ name: "run" });
+      let isFurther = false;
       const ingestOnce = async (work: AbortSignal) => {
         await using connection = await named.connect(work);
         const session = createSqlSession(connection, work, `ingest into pipeline "${own.name}"`);
@@ -120,7 +121,7 @@ async function usePipeline(
           configured,
           isDryRun: flags.isDryRun,
           isRemovalConfirmed: flags.isRemovalConfirmed,
-          isWatching: flags.isWatching,
+          isFurther,
           json: flags.json,
           progress,
           now: () => performance.now(),
@@ -128,7 +129,7 @@ async function usePipeline(
           signal: work,
           stopping: signal,
           logger,
-        }, print);
+        }, print).finally(() => isFurther = flags.isWatching);
       };
       if (!flags.isWatching) return await ingestOnce(signal);
       const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);

@@ -127,12 +127,18 @@ const source = section({
   }).refine(({ sitemap, pages = [] }) => sitemap !== undefined || pages.length > 0, {
     error: "expected a sitemap or pages",
   }).optional().describe("Pages of web servers"),
-}).refine(
-  ({ path, git, s3, http }) => [path, git, s3, http].filter((one) => one !== undefined).length === 1,
-  {
-    error: "expected one of path, git, s3 and http",
+}).refine((one) => placesOf(one).length === 1, {
+  error: ({ input }) => {
+    const places = placesOf(input as Record<string, unknown>);
+    return `expected one of path, git, s3 and http${
+      places.length === 0 ? "" : `, not ${places.join(" and ")}`
+    }`;
   },
-);
+});
+
+function placesOf(source: Readonly<Record<string, unknown>>): string[] {
+  return ["path", "git", "s3", "http"].filter((place) => source[place] !== undefined);
+}
 
 const chunks = section({
   max_tokens: integer(40, 8_000).optional().describe(

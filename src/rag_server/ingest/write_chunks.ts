@@ -87,7 +87,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
    */
   async function add(file: ReadFile): Promise<void> {
     const ready = await withKnownRows(file);
-    if (isDryRun) return count(ready);
+    if (isDryRun) {
+      const refused = target && await refusedValue(session, target, ready);
+      return refused === undefined ? count(ready) : onRefused(file.file, refused);
+    }
     pending.push(ready);
     newTexts += addedOf(ready.chunks).length;
     if (newTexts < batchChunks) return;
@@ -169,7 +172,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       await writeFile(session, target, file, vectors);
     } catch (error) {
       if (!isAboutData(error)) throw error;
-      return onRefused(file.file, error.message);
+      return onRefused(file.file, await refusedValue(session, target, file) ?? error.message);
     }
     count(file);
   }
@@ -188,6 +191,26 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     /** Resolves once the session is not used any more. */
     [Symbol.asyncDispose]: () => writing.catch(() => {}),
   };
+}
+
+/** Which value of a rule does not have its column's type, and why; undefined where all have. */
+async function refusedValue(
+  session: SqlSession,
+  table: IngestTable,
+  { metadata, ...file }: ReadFile,
+): Promise<string | undefined> {
+  for (const [name, value] of Object.entries(metadata)) {
+    const [, , filled = ""] = fileValues(table, { ...file, metadata: { [name]: value } });
+    try {
+      await session.query(`SELECT jsonb_populate_record(NULL::${table.relation}, $1::jsonb) IS NULL`, [
+        filled,
+      ]);
+    } catch (error) {
+      if (!isAboutData(error)) throw error;
+      return `metadata.${name} does not fit column "${name}": ${error.message}`;
+    }
+  }
+  return undefined;
 }
 
 /** Those that need a row. */

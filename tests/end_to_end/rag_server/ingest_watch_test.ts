@@ -76,7 +76,16 @@ testWithPrograms(
     const decoder = new TextDecoder();
     assert.equal(code, 0, decoder.decode(stderr));
     // a run without news prints nothing
-    assert.equal(decoder.decode(stdout).match(/^Ingested into handbook$/mg)?.length, 4);
+    const printed = decoder.decode(stdout);
+    assert.match(printed, /^Ingested into handbook$/m);
+    const further = [...printed.matchAll(/^\d{4}-\S+Z Ingested into handbook: (.*)$/mg)].map(([, what]) =>
+      what
+    );
+    assert.deepEqual(further, [
+      "1 added, 0 changed, 0 removed; 1 chunk written",
+      "0 added, 1 changed, 0 removed; 1 chunk written",
+      "0 added, 0 changed, 1 removed; no chunks written",
+    ]);
   },
   testWithPgvectorServer,
 );

@@ -73,9 +73,17 @@ testWithPgvector(
     await fixture.database.query(
       "ALTER TABLE docs ALTER product TYPE int USING NULL, ADD made text GENERATED ALWAYS AS ('x') STORED",
     );
-    const refused = await fixture.ingest({ table: { ...table, metadata: { product: "docs/(\\w+)" } } });
-    assert.deepEqual(refused.failed.map(({ path }) => path), ["docs/fan/use.md", "docs/pump/use.md"]);
-    assert.match(refused.failed[0]?.reason ?? "", /invalid input syntax for type integer: "fan"/);
+    for (const isDryRun of [true, false]) {
+      const refused = await fixture.ingest({
+        table: { ...table, metadata: { product: "docs/(\\w+)" } },
+        isDryRun,
+      });
+      assert.deepEqual(refused.failed.map(({ path }) => path), ["docs/fan/use.md", "docs/pump/use.md"]);
+      assert.match(
+        refused.failed[0]?.reason ?? "",
+        /^metadata\.product does not fit column "product": .*invalid input syntax for type integer: "fan"/,
+      );
+    }
     for (
       const [name, reason] of [
         ["colour", /it has no column "colour" for metadata\.colour; add it$/],

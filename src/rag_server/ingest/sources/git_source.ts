@@ -49,7 +49,9 @@ export function openGitSource(settings: GitSettings): RemoteSource {
     });
     signal.throwIfAborted();
     if (success) return stdout;
-    const said = new TextDecoder().decode(stderr).trim().split("\n").slice(-2).join(" ").slice(0, 500);
+    const lines = new TextDecoder().decode(stderr).trim().split("\n");
+    const telling = lines.filter((line) => /^(?:fatal|error|remote|ssh): /.test(line));
+    const said = (telling.length > 0 ? telling : lines.slice(-2)).join(" ").slice(0, 500);
     throw new Error(`git says: ${said}`);
   }
 
@@ -80,7 +82,10 @@ export function openGitSource(settings: GitSettings): RemoteSource {
     await git(signal, ["init", "--quiet", "--bare", "--template="]);
     const refspec = `+${branch === undefined ? "HEAD" : `refs/heads/${branch}`}:${fetched}`;
     await git(signal, [...fetchArguments, url, refspec], await login());
-    const lines = await git(signal, ["ls-tree", "-r", "-z", "-l", `${fetched}:${folder}`]);
+    const lines = await git(signal, ["ls-tree", "-r", "-z", "-l", `${fetched}:${folder}`]).catch((cause) => {
+      signal.throwIfAborted();
+      throw folder === "" ? cause : new Error(`the repository has no folder ${folder}`, { cause });
+    });
     return new TextDecoder().decode(lines).split("\0").flatMap(fileOf);
   }
 

@@ -102,8 +102,11 @@ testWithPrograms(
     for (
       const [settings, reason] of [
         [{ branch: "gone" }, /git says: .*gone/],
-        [{ path: "gone" }, /git says: .*gone/],
-        [{ url: join(url, "gone") }, /git says: /],
+        [{ path: "gone" }, /: the repository has no folder gone$/],
+        [
+          { url: join(url, "gone") },
+          /git says: fatal: .*gone' does not appear to be a git repository fatal: Could not/,
+        ],
         // a program that somebody's address would start
         [{ url: "ext::sh -c touch% /tmp/never" }, /git says: .*'ext' not allowed/],
       ] as const
