@@ -1,7 +1,7 @@
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
-import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts";
+import { createHistogram, type Histogram } from "../../core/metrics/metric_family.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
 import { type Span, spanned } from "../../core/tracing.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
