@@ -1,7 +1,6 @@
 import { readerFor, serverItself } from "../../../core/principal.ts";
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../../postgres/sql_text.ts";
-import { ownCommand } from "../../../core/own_command.ts";
-import { shellWord } from "../../../core/text/shell_word.ts";
+import { ownCommand, shellWord } from "../../../core/own_command.ts";
 import { onRecord, readEmbeddedColumns } from "../../../rag_server/watch/embedded_columns.ts";
 import { queueTable, stateView } from "../../../rag_server/watch/watch_sql.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
