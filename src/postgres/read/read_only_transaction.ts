@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
-import type { DatabaseOptions } from "../database_options.ts";
-import { sessionSettings, timeoutSettings } from "../start_settings.ts";
+import { type DatabaseOptions, sessionSettings, timeoutSettings } from "../database_options.ts";
 import { quoteLiteral } from "../sql_text.ts";
 import { type CallerOptions, callerSettings } from "./caller_settings.ts";
 import { openPortal, type OwnStatement, type Portal, type PortalRequest } from "./portal.ts";
