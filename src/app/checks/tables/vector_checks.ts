@@ -121,7 +121,9 @@ export function missingVectorsCheck(subject: TableSubject): Check {
       FROM ${verbatim(relation)} AS source
       WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
     const reader = isHidden ? readerFor(caller) : serverItself;
-    const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
+    const [row] = await readRows(database, signal, statement.sql, statement.parameters, {
+      principal: reader,
+    });
     const [rows = 0, embedded = 0, lacking = 0] = row?.map(Number) ?? [];
     if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
     if (rows === 0) return [noRows(subject)];
