@@ -1,4 +1,4 @@
-import { limitNames } from "../src/core/quotas/limit_kinds.ts";
+import { limitNames } from "../src/core/quotas/usage_counts.ts";
 import { tokenRefusals } from "../src/identity/issuer/unverified_token.ts";
 import type { MetricFamily } from "../src/core/metrics/metric_family.ts";
 import { createServerMetrics } from "../src/core/metrics/server_metrics.ts";

@@ -1,4 +1,4 @@
-import { type LimitName, limitNames } from "../core/quotas/limit_kinds.ts";
+import { type LimitName, limitNames } from "../core/quotas/usage_counts.ts";
 import { noName } from "./schema/identity.ts";
 import { listOf, mapOf, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 import { type PlaceOf, settingAt } from "../core/yaml/file_fault.ts";

@@ -4,7 +4,7 @@ import { AppError } from "../core/app_error.ts";
 import { callerKey, type Principal, principalName } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
-import { parseUnambiguous } from "../core/text/unambiguous_json.ts";
+import { parseUnambiguous } from "../core/claims.ts";
 import { isMap } from "../core/yaml/value_tree.ts";
 import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";

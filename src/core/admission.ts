@@ -3,21 +3,6 @@ import { AppError } from "./app_error.ts";
 import { onAbort } from "./async/abort.ts";
 import { longestTimerMs } from "./async/deadline.ts";
 
-/**
- * Whether and when a call may run. Calls wait in queues, one for each thing that has few places. The next is a call of the
- * caller with the fewest under way. Between callers with equally many it goes round: a call is in the round after its
- * caller's call before, and a newcomer's in the next one. So whoever sends all they can leaves the others their share. A
- * caller is a `callerKey`. Nothing is kept of one that has no call.
- */
-export interface Admission<T extends WaitingCall> extends Disposable {
-  /** Nobody waits. */
-  readonly isEmpty: boolean;
-  /** For `places` calls at once. */
-  createQueue(places: number): CallQueue<T>;
-  /** Tries the calls of some queues in the fair order, until the attempts say that there is no use. */
-  letIn(queues: Iterable<CallQueue<T>>, attempt: (call: T) => Attempt): void;
-}
-
 /** What bounds waiting. */
 export interface WaitBounds {
   /** How many calls of one caller may wait in a queue. */
@@ -80,9 +65,15 @@ interface AdmissionOptions extends WaitBounds {
   readonly now?: () => number;
 }
 
+/**
+ * Whether and when a call may run. Calls wait in queues, one for each thing that has few places. The next is a call of the
+ * caller with the fewest under way. Between callers with equally many it goes round: a call is in the round after its
+ * caller's call before, and a newcomer's in the next one. So whoever sends all they can leaves the others their share. A
+ * caller is a `callerKey`. Nothing is kept of one that has no call.
+ */
 export function createAdmission<T extends WaitingCall>(
   { maxWaiting, maxWaitMs, places: placesOfAll, now = () => performance.now() }: AdmissionOptions,
-): Admission<T> {
+) {
   // in the order of their coming, those for which a connection opens too
   const calls = new Map<T, Joined<T>>();
   const queues = new Set<CallQueue<T>>();
@@ -253,10 +244,13 @@ export function createAdmission<T extends WaitingCall>(
   }
 
   return {
+    /** Nobody waits. */
     get isEmpty() {
       return queues.size === 0;
     },
+    /** For `places` calls at once. */
     createQueue,
+    /** Tries the calls of some queues in the fair order, until the attempts say that there is no use. */
     letIn,
     [Symbol.dispose]: () => clearTimeout(timer),
   };

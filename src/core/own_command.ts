@@ -18,3 +18,8 @@ export function ownCommand(): { readonly name: string; readonly line: readonly [
     ? { name: "npx -y postern", line: ["npx", "-y", "postern"] }
     : { name: "server", line: ["npx", "-y", `deno@${Deno.version.deno}`, "run", "-A", main] };
 }
+
+/** A text as one word of a shell's command line, quoted where a shell would read more into it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

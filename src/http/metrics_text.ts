@@ -1,8 +1,12 @@
 import type { default as prom } from "prom-client";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import { createSlices } from "../core/async/yield.ts";
-import { durationBounds, type HistogramReading } from "../core/metrics/histogram.ts";
-import type { MetricFamily, Sample } from "../core/metrics/metric_family.ts";
+import {
+  durationBounds,
+  type HistogramReading,
+  type MetricFamily,
+  type Sample,
+} from "../core/metrics/metric_family.ts";
 
 /** Metrics in Prometheus's text format. */
 interface MetricsText {

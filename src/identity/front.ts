@@ -1,4 +1,4 @@
-import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
+import { createHistogram, type Histogram } from "../core/metrics/metric_family.ts";
 import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import type { AccessLog } from "../http/access_log.ts";

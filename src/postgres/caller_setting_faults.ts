@@ -2,6 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import { serverItself } from "../core/principal.ts";
 import type { Database } from "./database.ts";
 import type { CallerOptions } from "./read/caller_settings.ts";
+import { readRows } from "./read/read_trusted.ts";
 import { arrayText, quoteIdentifier, quoteIfNeeded } from "./sql_text.ts";
 import { isFilledIn } from "./session_setting_kinds.ts";
 import type { SettingPath } from "../core/yaml/value_tree.ts";
@@ -29,7 +30,7 @@ export function hasCallerSettings(
  * should. Each setting is tried in a transaction that is rolled back. With `role_from_user` it tells too which roles the
  * login inherits policies of, as callers without a name read as the login.
  *
- * @throws {AppError} `unavailable` where the database cannot be reached
+ * @throws {AppError} `unavailable` where the database cannot be reached, `upstream` where it refuses
  */
 export async function callerSettingFaults(
   database: Database,
@@ -59,15 +60,8 @@ async function roleFaults(
   roles: readonly string[],
   signal: AbortSignal,
 ): Promise<CallerSettingFault[]> {
-  const result = await database.read({
-    principal: serverItself,
-    trusted: true,
-    sql: rolesSql,
-    parameters: [arrayText(roles)],
-    signal,
-  });
-  if (!result.ok) throw cannotLook(database, result.error.message);
-  return result.rows.map(([at, name, exists, login, hasOption]) => {
+  const rows = await readRows(database, signal, rolesSql, [arrayText(roles)]);
+  return rows.map(([at, name, exists, login, hasOption]) => {
     const role = quoteIfNeeded(name ?? "");
     const option = hasOption === "t" ? " WITH SET TRUE" : "";
     const grant = `GRANT ${role} TO ${quoteIfNeeded(login ?? "")}${option};`;
@@ -121,9 +115,7 @@ const inheritedSql = `SELECT json_build_object('role', quote_ident(r.rolname), '
     AND EXISTS (SELECT FROM pg_policy p WHERE r.oid = ANY (p.polroles)) ORDER BY r.rolname`;
 
 async function inheritanceFaults(database: Database, signal: AbortSignal): Promise<CallerSettingFault[]> {
-  const result = await database.read({ principal: serverItself, trusted: true, sql: inheritedSql, signal });
-  if (!result.ok) throw cannotLook(database, result.error.message);
-  return result.rows.map(([json]) => {
+  return (await readRows(database, signal, inheritedSql)).map(([json]) => {
     const { role, how }: { role: string; how: Inheritance } = JSON.parse(json ?? "null");
     return {
       path: ["role_from_user"],
@@ -155,7 +147,9 @@ async function settingFault(
   });
   if (result.ok) return undefined;
   const { kind, message, sqlState } = result.error;
-  if (kind !== "failed" || sqlState === undefined) throw cannotLook(database, message);
+  if (kind !== "failed" || sqlState === undefined) {
+    throw new AppError("unavailable", `Cannot read from database "${database.name}": ${message}`);
+  }
   return {
     path: ["session_settings", name],
     message: `PostgreSQL refuses the setting: ${message}`,
@@ -168,7 +162,3 @@ async function settingFault(
 }
 
 const insufficientPrivilege = "42501";
-
-function cannotLook({ name }: Database, reason: string): AppError {
-  return new AppError("unavailable", `Cannot read from database "${name}": ${reason}`);
-}

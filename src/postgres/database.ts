@@ -7,14 +7,10 @@ import type { Asker } from "./guard/check_scheduler.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
-import { createIndexTrials, type IndexTrialsOptions, type TryIndexes } from "./index_trials.ts";
+import { createIndexTrials, type IndexTrialsOptions } from "./index_trials.ts";
 import { type HostReport, isSpread } from "./pool/host_choice.ts";
 import type { Row } from "./read/portal.ts";
-import {
-  beginReadOnly,
-  inReadOnlyTransaction,
-  type ReadOnlyTransaction,
-} from "./read/read_only_transaction.ts";
+import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
 import { answerExplain, figuresRefusal, heldSql, tellsFigures } from "./read/plan_figures.ts";
 import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
@@ -33,43 +29,7 @@ import type { Lease } from "./pool/principal_pool.ts";
 import type { Parameter } from "./sql_text.ts";
 
 /** One configured database, as callers read it. */
-export interface Database {
-  readonly name: string;
-  /** How long a statement may run unless it has a bound of its own. */
-  readonly statementTimeoutMs: number;
-  /**
-   * Tells principals apart whose rights, row-level security or settings may differ in this database: equal for those
-   * that read as the same role with the same settings.
-   */
-  rightsKey(principal: Principal): string;
-  /**
-   * Nothing is sent.
-   * @throws {UntoldCallerError} where `read` would refuse the principal
-   */
-  checkCaller(principal: Principal): void;
-  /**
-   * Runs one statement in a read-only transaction that is rolled back.
-   *
-   * @throws {UntoldCallerError} before anything else where the database cannot be told who asks
-   * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way; `overloaded` where the
-   * admission refuses the call; `quota_exceeded` where the caller has used up a limit
-   */
-  read(request: ReadRequest): Promise<ReadResult>;
-  /**
-   * Whether its server answers; no caller waits for a place because of it.
-   *
-   * @throws {AppError} `unavailable`; the signal's reason where that aborts
-   */
-  ping(signal: AbortSignal): Promise<void>;
-  /** What is known of its hosts where callers are spread over standbys, while it is in use; else none. */
-  hosts(): readonly HostReport[];
-  /** Plans callers' queries as if there were indexes that are not. */
-  readonly tryIndexes: TryIndexes;
-  /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
-  warnings(signal: AbortSignal): Promise<string[]>;
-  /** Calls the listener at the next sign that the database answers, and then no more; it takes the place of one before. */
-  onceReached(listener: () => void): void;
-}
+export type Database = ReturnType<typeof createDatabase>;
 
 export interface ReadRequest extends Omit<Asker, "parameters"> {
   readonly sql: string;
@@ -109,7 +69,7 @@ interface CreateDatabaseOptions extends Omit<IndexTrialsOptions, "functionGuard"
   readonly quotas?: Pick<Quotas, "isOn" | "beginStatement" | "read"> | undefined;
 }
 
-export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {
+export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions) {
   const { name } = options;
   const metrics = rest.metrics ?? createServerMetrics().ofDatabase("tool_server", name);
   const logger = rest.logger.with({ database: name });
@@ -231,7 +191,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         const reason = await functionGuard.check(
           names,
           `${principalKey(principal)} ${callerRights(options, principal)}`,
-          (text, parameters) => lookUp(transaction, text, parameters),
+          (text, parameters) => transaction.rows(text, parameters, false),
         );
         if (reason !== undefined) return refusal(reason);
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
@@ -261,7 +221,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
           sql,
           options: explainOptions,
           answer,
-          isHeld: async () => (await lookUp(transaction, heldSql, []))[0]?.[0] === "true",
+          isHeld: async () => (await transaction.rows(heldSql, [], false))[0]?.[0] === "true",
           optionsOf: async (text) => {
             const result = await guard.check(text, request);
             return result.ok ? result.explain : undefined;
@@ -297,15 +257,38 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
 
   return {
     name,
+    /** How long a statement may run unless it has a bound of its own. */
     statementTimeoutMs: options.statementTimeoutMs,
-    rightsKey: (principal) => callerRights(options, principal),
+    /**
+     * Tells principals apart whose rights, row-level security or settings may differ in this database: equal for those
+     * that read as the same role with the same settings.
+     */
+    rightsKey: (principal: Principal): string => callerRights(options, principal),
+    /**
+     * Nothing is sent.
+     * @throws {UntoldCallerError} where `read` would refuse the principal
+     */
     checkCaller,
+    /**
+     * Runs one statement in a read-only transaction that is rolled back.
+     *
+     * @throws {UntoldCallerError} before anything else where the database cannot be told who asks
+     * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way; `overloaded` where the
+     * admission refuses the call; `quota_exceeded` where the caller has used up a limit
+     */
     read: readAndCount,
-    async ping(signal) {
+    /**
+     * Whether its server answers; no caller waits for a place because of it.
+     *
+     * @throws {AppError} `unavailable`; the signal's reason where that aborts
+     */
+    async ping(signal: AbortSignal): Promise<void> {
       await pools.probe(options, signal);
       reached();
     },
-    hosts: () => pools.hosts(options),
+    /** What is known of its hosts where callers are spread over standbys, while it is in use; else none. */
+    hosts: (): readonly HostReport[] => pools.hosts(options),
+    /** Plans callers' queries as if there were indexes that are not. */
     tryIndexes: createIndexTrials({
       options,
       pools,
@@ -314,24 +297,16 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       onStop: metrics.stopped.add,
       logger,
     }),
-    warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
-    onceReached: (listener) => void (reachedListener = listener),
+    /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
+    warnings: async (signal: AbortSignal): Promise<string[]> =>
+      warningsOf(name, await readOwn(privilegeQuery, signal)),
+    /** Calls the listener at the next sign that the database answers, and then no more; it takes the place of one before. */
+    onceReached: (listener: () => void): void => void (reachedListener = listener),
   };
 }
 
 function refusal(message: string): ReadResult {
   return { ok: false, error: { kind: "refused", message } };
-}
-
-async function lookUp(
-  transaction: ReadOnlyTransaction,
-  sql: string,
-  parameters: readonly string[],
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  const onRow = (row: Row) => rows.push(row);
-  await transaction.open({ sql, parameters, rows: 0, onColumns: () => {}, onRow }, false);
-  return rows;
 }
 
 /** One row: the role, then whether it has each of the privileges that `warningsOf` names, in that order. */

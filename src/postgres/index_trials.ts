@@ -113,18 +113,12 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
         last?: string,
       ): Promise<Row[]> => {
         if (isStopped()) throw new AppError("timeout", "Cannot try indexes: the time is over");
-        const rows: Row[] = [];
         lease.limitBytes(maxPlanBytes);
-        await inReadOnlyTransaction(
-          lease.client,
-          [["DEALLOCATE ALL"], ...begin, ...first],
-          async (transaction) => {
-            const request = { rows: 0, onColumns: () => {}, onRow: (row: Row) => rows.push(row) };
-            await transaction.open({ ...request, sql, parameters }, last === undefined);
-            if (last !== undefined) await transaction.open({ ...request, sql: last, parameters: [] }, true);
-          },
-        );
-        return rows;
+        const before = [["DEALLOCATE ALL"] as const, ...begin, ...first];
+        return await inReadOnlyTransaction(lease.client, before, async (transaction) => {
+          const rows = await transaction.rows(sql, parameters, last === undefined);
+          return last === undefined ? rows : [...rows, ...await transaction.rows(last, [], true)];
+        });
       };
     }
 
@@ -200,5 +194,3 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
     }
   };
 }
-
-export type TryIndexes = ReturnType<typeof createIndexTrials>;

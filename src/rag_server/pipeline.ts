@@ -1,7 +1,7 @@
 import { defined } from "../core/defined.ts";
 import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { timed } from "../core/metrics/histogram.ts";
+import { timed } from "../core/metrics/metric_family.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
 import { type Principal, readerFor, serverItself } from "../core/principal.ts";
 import { spanned } from "../core/tracing.ts";

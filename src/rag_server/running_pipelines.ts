@@ -2,7 +2,7 @@ import { createGate, type Gate, noWaitBounds, type WaitBounds } from "../core/ad
 import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
-import { createHistogram, type Histogram, timed } from "../core/metrics/histogram.ts";
+import { createHistogram, type Histogram, timed } from "../core/metrics/metric_family.ts";
 import { callerKey, readerFor } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { spanned } from "../core/tracing.ts";

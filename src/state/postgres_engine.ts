@@ -6,8 +6,15 @@ import { connect } from "../postgres/connect/connect.ts";
 import { type Connection, pg } from "../postgres/connection.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { stateSchema } from "../postgres/own_schema.ts";
-import { type StateEngine, stateIsAway, type Statement, type StateRow } from "./engine.ts";
-import { layoutVersion, probes, tables } from "./layout.ts";
+import {
+  layoutVersion,
+  probes,
+  type StateEngine,
+  stateIsAway,
+  type Statement,
+  type StateRow,
+  tables,
+} from "./engine.ts";
 
 /** What servers are told of changes by. */
 const channel = stateSchema;

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "../core/logger.ts";
-import { limitNames, windowMs } from "../core/quotas/limit_kinds.ts";
+import { limitNames, type UsageCounts, windowMs } from "../core/quotas/usage_counts.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
-import type { UsageCounts } from "../core/quotas/usage_counts.ts";
 import { isMap } from "../core/yaml/value_tree.ts";
 import { sql } from "./engine.ts";
 import { currentVersion, type State } from "./state.ts";

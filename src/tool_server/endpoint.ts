@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
+import { createHistogram, type Histogram } from "../core/metrics/metric_family.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { pathOf } from "../http/count_requests.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseUnambiguous } from "../../src/core/text/unambiguous_json.ts";
+import { parseUnambiguous } from "../../src/core/claims.ts";
 
 const isRefused = (text: string) => {
   try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createLogger } from "../../src/core/logger.ts";
 import { createEmbeddedServer } from "../../src/postgres/embedded/embedded_server.ts";
 import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
-import { startSettings } from "../../src/postgres/start_settings.ts";
+import { startSettings } from "../../src/postgres/database_options.ts";
 import { databaseOptions } from "../support/database_options.ts";
 
 const url = "postgres://postgres@localhost/postgres";

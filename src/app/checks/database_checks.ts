@@ -1,4 +1,4 @@
-import { ownCommand } from "../../core/own_command.ts";
+import { ownCommand, shellWord } from "../../core/own_command.ts";
 import { AppError } from "../../core/app_error.ts";
 import { callerSettingFaults, hasCallerSettings } from "../../postgres/caller_setting_faults.ts";
 import { type LoginRefusal, loginRefusal } from "../../postgres/connect/connect_error.ts";
@@ -14,7 +14,6 @@ import { rightsOfRoles } from "../../postgres/reader_role/excess_rights.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
 import { type RelationName, relationName } from "./tables/table_facts.ts";
-import { shellWord } from "../../core/text/shell_word.ts";
 import {
   type IsolationFault,
   isolationFaults,

@@ -3,7 +3,7 @@ import { AppError } from "../../core/app_error.ts";
 import { findOpenFile } from "../../core/files/file_access.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { type Check, type CheckResult, error, note, warning } from "./check.ts";
-import { shellWord } from "../../core/text/shell_word.ts";
+import { shellWord } from "../../core/own_command.ts";
 
 /** What a file holds that nobody else should read. */
 type SecretKind = "key" | "password" | "secret";

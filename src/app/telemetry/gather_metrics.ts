@@ -1,5 +1,9 @@
-import type { HistogramReading } from "../../core/metrics/histogram.ts";
-import { merged, type MetricFamily, type Sample } from "../../core/metrics/metric_family.ts";
+import {
+  type HistogramReading,
+  merged,
+  type MetricFamily,
+  type Sample,
+} from "../../core/metrics/metric_family.ts";
 
 type Samples = readonly Sample<number | HistogramReading>[];
 

@@ -191,14 +191,13 @@ interface IngestRun {
 /** The metrics of a run that ends now; of no run, their names. */
 export function ingestMetrics(run?: IngestRun): readonly MetricFamily[] {
   const gauge = (name: string, help: string, value: (run: IngestRun) => number | undefined) => {
-    const { family, collect } = createGauges(name, help, ["pipeline"]);
+    const { family, collect } = createGauges(`${name}{pipeline}`, help);
     if (run !== undefined) collect(() => [{ labels: [run.pipeline], value: value(run) ?? 0 }]);
     return family;
   };
   const files = createGauges(
-    "postern_ingest_files",
+    "postern_ingest_files{pipeline, result}",
     "Files of the last run, by what was done with them.",
-    ["pipeline", "result"],
   );
   if (run !== undefined) {
     const { added, changed, unchanged, removed, skipped, failed } = run.summary ?? {};

@@ -1,5 +1,4 @@
-import { shellWord } from "../../core/text/shell_word.ts";
-import { ownCommand } from "../../core/own_command.ts";
+import { ownCommand, shellWord } from "../../core/own_command.ts";
 
 /** What `-init` writes. */
 export interface InitialConfig {

@@ -1,4 +1,4 @@
-import { shellWord } from "../text/shell_word.ts";
+import { shellWord } from "../own_command.ts";
 
 interface PrivacyOptions {
   /**

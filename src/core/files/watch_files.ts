@@ -98,13 +98,7 @@ export function createFileWatch({ settleMs = 75 }: { settleMs?: number } = {}): 
   }
 }
 
-interface Watched {
-  look(): void;
-  /** @param call.state of the files, where it is known to have been so for a while */
-  call(call: { asked: boolean; state?: string }): Promise<void>;
-  running(): Promise<void>;
-  close(): void;
-}
+type Watched = ReturnType<typeof createWatched>;
 
 interface Burst {
   readonly state: string;
@@ -112,7 +106,7 @@ interface Burst {
   readonly changedAt: number;
 }
 
-function createWatched({ paths, onChange }: WatchOptions, settleMs: number): Watched {
+function createWatched({ paths, onChange }: WatchOptions, settleMs: number) {
   let seen = "";
   // two changes in one step of the file system's clock look like one
   let isYoung = false;
@@ -143,6 +137,7 @@ function createWatched({ paths, onChange }: WatchOptions, settleMs: number): Wat
     }
   }
 
+  /** @param call.state of the files, where it is known to have been so for a while */
   async function call({ asked, state }: { asked: boolean; state?: string }): Promise<void> {
     if (current !== undefined) {
       askedAgain ||= asked;
@@ -184,7 +179,7 @@ function createWatched({ paths, onChange }: WatchOptions, settleMs: number): Wat
     look: lookOnce,
     call,
     running: () => current ?? Promise.resolve(),
-    close() {
+    close(): void {
       isClosed = true;
       endBurst();
     },

@@ -1,9 +1,9 @@
-import type { Histogram } from "./histogram.ts";
 import {
   type Counter,
   createCounters,
   createGauges,
   createHistograms,
+  type Histogram,
   type MetricFamily,
   type Sample,
 } from "./metric_family.ts";
@@ -50,101 +50,86 @@ export type ServerMetrics = ReturnType<typeof createServerMetrics>;
  */
 export function createServerMetrics() {
   const made = {
-    requests: createCounters("postern_http_requests_total", "HTTP requests, by route and status.", [
-      "server",
-      "route",
-      "code",
-    ]),
-    requestSeconds: createHistograms("postern_http_request_seconds", "Time until a reply began, by route.", [
-      "server",
-      "route",
-    ]),
+    requests: createCounters(
+      "postern_http_requests_total{server, route, code}",
+      "HTTP requests, by route and status.",
+    ),
+    requestSeconds: createHistograms(
+      "postern_http_request_seconds{server, route}",
+      "Time until a reply began, by route.",
+    ),
     refusals: createCounters(
-      "postern_refusals_total",
+      "postern_refusals_total{server, reason}",
       "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
-      ["server", "reason"],
     ),
     quotaRefusals: createCounters(
-      "postern_quota_refusals_total",
+      "postern_quota_refusals_total{limit}",
       "Calls and statements that were refused because their caller had used up a limit, by the limit.",
-      ["limit"],
     ),
     toolCalls: createCounters(
-      "postern_tool_calls_total",
+      "postern_tool_calls_total{tool, outcome}",
       "Calls of tools, by how they ended; an unknown tool is one without a name.",
-      ["tool", "outcome"],
     ),
-    toolSeconds: createHistograms("postern_tool_call_seconds", "Time that calls of a tool took.", ["tool"]),
+    toolSeconds: createHistograms("postern_tool_call_seconds{tool}", "Time that calls of a tool took."),
     stages: createHistograms(
-      "postern_stage_seconds",
+      "postern_stage_seconds{server, stage, database}",
       "Time that requests spent in each stage; queue and postgresql by database.",
-      ["server", "stage", "database"],
     ),
     statements: createCounters(
-      "postern_statements_total",
+      "postern_statements_total{server, database, origin, outcome}",
       "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
-      ["server", "database", "origin", "outcome"],
     ),
     stopped: createCounters(
-      "postern_statements_stopped_total",
+      "postern_statements_stopped_total{server, database}",
       "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
-      ["server", "database"],
     ),
-    rows: createCounters("postern_rows_total", "Rows that statements returned.", ["server", "database"]),
-    rowBytes: createCounters("postern_row_bytes_total", "Bytes of these rows, as PostgreSQL sent them.", [
-      "server",
-      "database",
-    ]),
+    rows: createCounters("postern_rows_total{server, database}", "Rows that statements returned."),
+    rowBytes: createCounters(
+      "postern_row_bytes_total{server, database}",
+      "Bytes of these rows, as PostgreSQL sent them.",
+    ),
     connections: createGauges(
-      "postern_database_connections",
+      "postern_database_connections{server, database, state}",
       "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
-      ["server", "database", "state"],
     ),
     connectionsMax: createGauges(
-      "postern_database_connections_max",
+      "postern_database_connections_max{server}",
       "Most connections to all databases together.",
-      ["server"],
     ),
-    waiting: createGauges("postern_database_waiting_requests", "Requests that wait for a connection.", [
-      "server",
-      "database",
-    ]),
+    waiting: createGauges(
+      "postern_database_waiting_requests{server, database}",
+      "Requests that wait for a connection.",
+    ),
     hostLag: createGauges(
-      "postern_database_host_lag_seconds",
+      "postern_database_host_lag_seconds{server, database, host, role}",
       "How far a host is behind where callers are spread over standbys, by its role.",
-      ["server", "database", "host", "role"],
     ),
-    logins: createCounters("postern_logins_total", "Logins, by how they ended.", ["outcome"]),
+    logins: createCounters("postern_logins_total{outcome}", "Logins, by how they ended."),
     lockouts: createCounters("postern_lockouts_total", "Accounts that were locked after failed logins."),
     issuerRefusals: createCounters(
-      "postern_issuer_token_refusals_total",
+      "postern_issuer_token_refusals_total{reason}",
       "Tokens that an issuer might have written and that were refused, by the reason.",
-      ["reason"],
     ),
     issuerRequests: createCounters(
-      "postern_issuer_requests_total",
+      "postern_issuer_requests_total{what, outcome}",
       "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
-      ["what", "outcome"],
     ),
-    sessions: createGauges("postern_sessions", "Sessions of users who are logged in.", [], {
+    sessions: createGauges("postern_sessions", "Sessions of users who are logged in.", {
       ofSeveral: "largest",
     }),
     oauthEvents: createCounters(
-      "postern_oauth_events_total",
+      "postern_oauth_events_total{event}",
       "What the built-in authorization server did: registrations, logins at an issuer and their ends, grants, " +
         "refreshes, denials, revocations, refused requests for tokens, and what was used twice.",
-      ["event"],
     ),
     oauthGrants: createGauges(
       "postern_oauth_grants",
       "Grants that the built-in authorization server gave and that have not ended.",
-      [],
       { ofSeveral: "largest" },
     ),
     auditLines: createGauges(
-      "postern_audit_lines_total",
+      "postern_audit_lines_total{outcome}",
       "Lines of the audit trail: written, or lost where no more could wait for its file.",
-      ["outcome"],
       { type: "counter" },
     ),
     auditWaiting: createGauges(
@@ -152,88 +137,76 @@ export function createServerMetrics() {
       "Lines that wait for the audit trail's file: more than some while it cannot be written.",
     ),
     reloads: createCounters(
-      "postern_reloads_total",
+      "postern_reloads_total{what, outcome}",
       "Reloads of files while the server ran, by what was read and whether it could be used.",
-      ["what", "outcome"],
     ),
     providerCalls: createCounters(
-      "postern_provider_calls_total",
+      "postern_provider_calls_total{server, pipeline, provider, operation, outcome}",
       "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
-      ["server", "pipeline", "provider", "operation", "outcome"],
     ),
     providerSeconds: createHistograms(
-      "postern_provider_call_seconds",
+      "postern_provider_call_seconds{server, pipeline, provider, operation}",
       "Time that calls of providers took, with their retries; of a stream until its end.",
-      ["server", "pipeline", "provider", "operation"],
     ),
     providerRetries: createCounters(
-      "postern_provider_retries_total",
+      "postern_provider_retries_total{server, pipeline, provider}",
       "Further attempts of calls of providers.",
-      ["server", "pipeline", "provider"],
     ),
     providerTokens: createCounters(
-      "postern_provider_tokens_total",
+      "postern_provider_tokens_total{server, pipeline, provider, kind}",
       "Tokens, as providers count them; prompt includes those of the cached parts.",
-      ["server", "pipeline", "provider", "kind"],
     ),
     circuits: createGauges(
-      "postern_provider_circuits",
+      "postern_provider_circuits{server, pipeline, provider, state}",
       "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
-      ["server", "pipeline", "provider", "state"],
     ),
-    queries: createCounters("postern_queries_total", "Questions to pipelines, by how they ended.", [
-      "pipeline",
-      "outcome",
-    ]),
-    querySeconds: createHistograms("postern_query_seconds", "Time until the end of an answer.", ["pipeline"]),
+    queries: createCounters(
+      "postern_queries_total{pipeline, outcome}",
+      "Questions to pipelines, by how they ended.",
+    ),
+    querySeconds: createHistograms("postern_query_seconds{pipeline}", "Time until the end of an answer."),
     queryStages: createHistograms(
-      "postern_query_stage_seconds",
+      "postern_query_stage_seconds{pipeline, stage}",
       "Time that questions spent in each stage of their answer.",
-      ["pipeline", "stage"],
     ),
     embeddingRows: createGauges(
-      "postern_embedding_rows",
+      "postern_embedding_rows{pipeline, state}",
       "Rows of watched tables that wait for an embedding, or are set aside since the provider refused them.",
-      ["pipeline", "state"],
       { ofSeveral: "largest" },
     ),
     embeddingOldest: createGauges(
-      "postern_embedding_oldest_seconds",
+      "postern_embedding_oldest_seconds{pipeline}",
       "For how long the oldest row has waited for an embedding.",
-      ["pipeline"],
       { ofSeveral: "largest" },
     ),
     loopDelay: createHistograms(
       "postern_event_loop_delay_seconds",
       "How late the event loop was, looked at several times a second.",
     ),
-    memory: createGauges("postern_heap_bytes", "Memory of the JavaScript heap on the main thread.", [
-      "kind",
-      "process",
-    ]),
-    residentMemory: createGauges("process_resident_memory_bytes", "Memory that the process holds.", [
-      "process",
-    ]),
-    cpu: createGauges("process_cpu_seconds_total", "CPU time of the process on all of its threads.", [
-      "process",
-    ], { type: "counter" }),
+    memory: createGauges(
+      "postern_heap_bytes{kind, process}",
+      "Memory of the JavaScript heap on the main thread.",
+    ),
+    residentMemory: createGauges("process_resident_memory_bytes{process}", "Memory that the process holds."),
+    cpu: createGauges(
+      "process_cpu_seconds_total{process}",
+      "CPU time of the process on all of its threads.",
+      { type: "counter" },
+    ),
     startTime: createGauges("process_start_time_seconds", "When the process started, in seconds since 1970."),
     generations: createGauges(
-      "postern_generation_info",
+      "postern_generation_info{of, generation}",
       "1, with what tells the settings and credential files that the server runs with from others.",
-      ["of", "generation"],
       { ofSeveral: "largest" },
     ),
     stateReachable: createGauges(
       "postern_state_reachable",
       "Whether the state that several servers share answers: 1 or 0; none where a server is alone.",
-      [],
     ),
-    buildInfo: createGauges("postern_build_info", "1, with what the program was built from.", [
-      "version",
-      "deno",
-      "v8",
-    ]),
+    buildInfo: createGauges(
+      "postern_build_info{version, deno, v8}",
+      "1, with what the program was built from.",
+    ),
   };
   // a series that begins with 1 shows no change: an alert would not hear of the first that failed
   for (const what of ["configuration", "tokens", "users", "certificate"]) {

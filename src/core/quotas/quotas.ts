@@ -1,8 +1,13 @@
 import { createGate, noWaitBounds, type WaitBounds } from "../admission.ts";
 import { AppError } from "../app_error.ts";
 import { accountOf, callerKey, identityOf, type Principal, principalName } from "../principal.ts";
-import { type LimitName, limitNames, type WindowLimit } from "./limit_kinds.ts";
-import { createUsageCounts, type UsageCounts } from "./usage_counts.ts";
+import {
+  createUsageCounts,
+  type LimitName,
+  limitNames,
+  type UsageCounts,
+  type WindowLimit,
+} from "./usage_counts.ts";
 
 /** What a caller may use, and has used, of one limit. */
 interface LimitUsage {

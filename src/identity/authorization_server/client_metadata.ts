@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { fetchPublicDocument, type PublicDocument } from "../../http/public_document.ts";
 import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
 import { isLoopback } from "../../core/address.ts";
-import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
+import { parseUnambiguous } from "../../core/claims.ts";
 
 /** What is kept of what a client says of itself (RFC 7591, section 2); it has no secret. */
 interface ClientMetadata {

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
-import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
+import { parseUnambiguous } from "../../core/claims.ts";
 
 /** For which an issuer is waited. */
 export const timeoutMs = 5_000;

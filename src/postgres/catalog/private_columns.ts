@@ -1,6 +1,5 @@
 import type { Catalog, CatalogTable } from "./catalog.ts";
-import { serverItself } from "../../core/principal.ts";
-import { AppError } from "../../core/app_error.ts";
+import { readJson } from "../read/read_trusted.ts";
 import type { Database } from "../database.ts";
 import { didYouMean } from "../../core/text/near_name.ts";
 
@@ -80,20 +79,27 @@ const privatePairs = new Set(
     "credit card|card number|account number").split("|"),
 );
 
-/** One row for each table and view that a reader may be shown: schema, name, and its columns as JSON. */
-const columnsQuery = `
-SELECT n.nspname, c.relname, json_agg(a.attname)
+/** As JSON, a list of the tables and views that a reader may be shown. */
+const relationsQuery = `
+SELECT json_agg(r) FROM (
+SELECT n.nspname AS schema, c.relname AS name, json_agg(a.attname) AS columns
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-GROUP BY n.nspname, c.relname`;
+GROUP BY n.nspname, c.relname) r`;
+
+interface Relation {
+  readonly schema: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
 
 /**
  * A warning for each pattern of `llm.excluded_columns` that matches no column of any of the databases: what it was to hide
  * is not hidden.
  *
- * @throws {AppError} `unavailable` where a database cannot be read
+ * @throws {AppError} as `readRows`, where a database cannot be read
  */
 export async function unmatchedColumnWarnings(
   patterns: readonly string[],
@@ -101,7 +107,8 @@ export async function unmatchedColumnWarnings(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (patterns.length === 0 || databases.length === 0) return [];
-  const relations = (await Promise.all(databases.map((database) => readColumns(database, signal)))).flat();
+  const read = (database: Database) => readJson<readonly Relation[]>(database, signal, relationsQuery);
+  const relations = (await Promise.all(databases.map(read))).flatMap((found) => found ?? []);
   return patterns.flatMap((pattern, index) => {
     const matches = createColumnPatterns([pattern]);
     if (relations.some((relation) => relation.columns.some((column) => matches(relation, column)))) return [];
@@ -110,19 +117,4 @@ export async function unmatchedColumnWarnings(
       `llm.excluded_columns[${index}] ${JSON.stringify(pattern)} matches no column of any database${hint}`,
     ];
   });
-}
-
-async function readColumns(database: Database, signal: AbortSignal) {
-  const result = await database.read({ principal: serverItself, trusted: true, sql: columnsQuery, signal });
-  if (!result.ok) {
-    throw new AppError(
-      "unavailable",
-      `Cannot read from database "${database.name}": ${result.error.message}`,
-    );
-  }
-  return result.rows.map(([schema, name, columns]) => ({
-    schema: schema ?? "",
-    name: name ?? "",
-    columns: JSON.parse(columns ?? "[]") as string[],
-  }));
 }

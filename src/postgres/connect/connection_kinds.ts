@@ -9,23 +9,24 @@ export type Encryption = "none" | "preferred" | "required";
 /** What of the server's certificate is checked. */
 export type Verification = "nothing" | "chain" | "chain and name";
 
-/** The attempts that libpq makes for a mode; over a Unix socket it never uses TLS. */
-export function encryptionPlan(mode: SslMode, overUnixSocket: boolean): {
+interface EncryptionPlan {
   readonly first: Encryption;
   /** A second attempt at the same server, after an error that libpq answers with one. */
   readonly retry?: Encryption;
-} {
-  if (overUnixSocket) return { first: "none" };
-  switch (mode) {
-    case "disable":
-      return { first: "none" };
-    case "allow":
-      return { first: "none", retry: "required" };
-    case "prefer":
-      return { first: "preferred", retry: "none" };
-    default:
-      return { first: "required" };
-  }
+}
+
+const encryptionPlans: Readonly<Record<SslMode, EncryptionPlan>> = {
+  "disable": { first: "none" },
+  "allow": { first: "none", retry: "required" },
+  "prefer": { first: "preferred", retry: "none" },
+  "require": { first: "required" },
+  "verify-ca": { first: "required" },
+  "verify-full": { first: "required" },
+};
+
+/** The attempts that libpq makes for a mode; over a Unix socket it never uses TLS. */
+export function encryptionPlan(mode: SslMode, overUnixSocket: boolean): EncryptionPlan {
+  return encryptionPlans[overUnixSocket ? "disable" : mode];
 }
 
 /**
@@ -62,16 +63,11 @@ export function sessionMismatch(
   { isReadOnly, isStandby }: { readonly isReadOnly: boolean; readonly isStandby: boolean },
   wanted: SessionKind,
 ): string | undefined {
-  switch (wanted) {
-    case "any":
-      return undefined;
-    case "read-write":
-      return isReadOnly ? "its sessions are read-only" : undefined;
-    case "read-only":
-      return isReadOnly ? undefined : "its sessions are not read-only";
-    case "primary":
-      return isStandby ? "it is a standby" : undefined;
-    case "standby":
-      return isStandby ? undefined : "it is not a standby";
-  }
+  return {
+    "any": undefined,
+    "read-write": isReadOnly ? "its sessions are read-only" : undefined,
+    "read-only": isReadOnly ? undefined : "its sessions are not read-only",
+    "primary": isStandby ? "it is a standby" : undefined,
+    "standby": isStandby ? undefined : "it is not a standby",
+  }[wanted];
 }

@@ -99,11 +99,8 @@ export function createClientSession(options: ClientSessionOptions) {
       return stream.send(chunk);
     };
     midQuery = true;
-    const ready = await backend.execute(bytes, {
-      send,
-      signal: interrupt.signal,
-      timeoutMs: timeoutMs(bytes),
-    });
+    const bounds = { signal: interrupt.signal, timeoutMs: timeoutMs(bytes) };
+    const ready = await backend.execute(bytes, { send, ...bounds });
     if (!failed) settings.noteExecuted(bytes, alone);
     if (endsWith === "flush") return;
     midQuery = false;
@@ -116,10 +113,8 @@ export function createClientSession(options: ClientSessionOptions) {
     interrupt = new AbortController();
     if (backend.occupant === occupant) return;
     backend.occupant = undefined;
-    await executeAll(backend, settings.enterMessages(), {
-      signal: interrupt.signal,
-      timeoutMs: options.statementTimeoutMs,
-    });
+    const bounds = { signal: interrupt.signal, timeoutMs: options.statementTimeoutMs };
+    await executeAll(backend, settings.enterMessages(), bounds);
     backend.occupant = occupant;
   }
 
@@ -151,14 +146,11 @@ export function createClientSession(options: ClientSessionOptions) {
   }
 
   async function readWithinTransaction(): Promise<MessageBatch | undefined> {
-    const { statementTimeoutMs } = options;
-    const expire = () => {
-      stream.send(
-        errorResponse("FATAL", "25P03", "terminating connection due to idle-in-transaction timeout"),
-      );
+    const reason = "terminating connection due to idle-in-transaction timeout";
+    const stopTimer = startTimer(options.statementTimeoutMs, () => {
+      stream.send(errorResponse("FATAL", "25P03", reason));
       stream.hangUp();
-    };
-    const stopTimer = startTimer(statementTimeoutMs, expire);
+    });
     try {
       return await readBatch(stream.inbox);
     } finally {
@@ -170,10 +162,8 @@ export function createClientSession(options: ClientSessionOptions) {
     status = "I";
     midQuery = false;
     await backend.execute(abandonMessages, quietly()).catch((error) => {
-      const isShutdown = error instanceof BackendError && error.severity === "FATAL";
-      if (!isShutdown) {
-        logger.warn("cannot roll back a client's transaction", { reason: String(error) });
-      }
+      if (error instanceof BackendError && error.severity === "FATAL") return;
+      logger.warn("cannot roll back a client's transaction", { reason: String(error) });
     });
   }
 
@@ -182,26 +172,23 @@ export function createClientSession(options: ClientSessionOptions) {
   }
 
   function timeoutMs(messages: Uint8Array): number {
-    const bounds = [options.statementTimeoutMs, settings.statementTimeoutMs(messages) ?? 0].filter((bound) =>
-      bound > 0
-    );
-    return bounds.length === 0 ? 0 : Math.min(...bounds);
+    const own = settings.statementTimeoutMs(messages) || Infinity;
+    const shortest = Math.min(options.statementTimeoutMs || Infinity, own);
+    return shortest === Infinity ? 0 : shortest;
   }
 
-  /** Stops the statement that runs or waits; nothing happens where there is none. */
-  function cancel(): void {
-    interrupt.abort(cancelledByUser());
-  }
-
-  return { serve, cancel };
+  return {
+    serve,
+    /** Stops the statement that runs or waits; nothing happens where there is none. */
+    cancel: (): void => interrupt.abort(cancelledByUser()),
+  };
 }
 
 function fatalResponse(error: unknown, logger: Logger): Uint8Array {
   if (error instanceof BackendError) return errorResponse("FATAL", error.sqlState, error.message);
   if (error instanceof ProtocolError) return errorResponse("FATAL", "08P01", error.message);
-  logger.error("a session of the embedded database ended with an unexpected error", {
-    reason: String(error),
-  });
+  const reason = String(error);
+  logger.error("a session of the embedded database ended with an unexpected error", { reason });
   return errorResponse("FATAL", "XX000", "internal error");
 }
 
@@ -212,18 +199,15 @@ interface MessageBatch {
   readonly endsWith: "query" | "sync" | "flush";
 }
 
+/** What ends a batch, by the type of its last message: a query or a function call, Sync, Flush. */
+const ends = new Map<string, MessageBatch["endsWith"]>(
+  [["Q", "query"], ["F", "query"], ["S", "sync"], ["H", "flush"]],
+);
+
 /**
  * At the end of its input PGlite assumes that the client has died, and exits. A COPY … FROM STDIN therefore gets the
  * reply that there is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
  */
-/** What ends a batch, by the type of its last message: a query or a function call, Sync, Flush. */
-const ends: Readonly<Record<string, MessageBatch["endsWith"]>> = {
-  Q: "query",
-  F: "query",
-  S: "sync",
-  H: "flush",
-};
-
 const noCopyData = message("f", "the embedded database does not accept data from the client");
 
 /** The next batch; undefined where the client ended the session or is gone. @throws ProtocolError */
@@ -239,7 +223,7 @@ async function readBatch(inbox: PacketInbox): Promise<MessageBatch | undefined> 
     if (type === "Q" || type === "E") parts.push(bytes, noCopyData);
     else if ("FSHPBDC".includes(type)) parts.push(bytes);
     else if (!"dcf".includes(type)) throw new ProtocolError(`invalid frontend message type ${bytes[0]}`);
-    const endsWith = ends[type];
+    const endsWith = ends.get(type);
     if (endsWith !== undefined) return { bytes: encode(...parts), endsWith };
   }
 }
@@ -318,16 +302,14 @@ function runtimeParameters(startup: ReadonlyMap<string, string>): [string, strin
 
 /** The last `statement_timeout` that statements set: what others only mention is no setting. */
 function timeoutIn(texts: readonly string[]): number | undefined {
-  const values = texts.filter((text) => setsSomething.test(text)).flatMap((text) =>
-    [...text.matchAll(timeoutSet)].map(([, value]) => value)
-  );
-  return durationMs(values.at(-1));
+  const setting = texts.filter((text) => setsSomething.test(text));
+  return durationMs(setting.flatMap((text) => [...text.matchAll(timeoutSet)]).at(-1)?.[1]);
 }
 
 const timeoutSet =
   /(?:^\s*set\s+(?:local\s+|session\s+)?statement_timeout\s*(?:=|to\b)|\bset_config\s*\(\s*'statement_timeout'\s*,)\s*'?\s*(\d+\s*[a-z]*)/gi;
 
-const unitsMs: Record<string, number> = {
+const unitsMs: Readonly<Record<string, number>> = {
   us: 0.001,
   ms: 1,
   s: 1000,

@@ -28,17 +28,7 @@ export interface ExecuteOptions {
 }
 
 /** One PGlite in its worker; one call at a time. After a rejection nothing but `terminate` may be called. */
-export interface PgliteInstance {
-  /** ParameterStatus messages as a client gets them when it connects. */
-  readonly parameters: Uint8Array;
-  /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendError */
-  execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
-  /** The data directory as a gzip'd tar file. */
-  dump(): Promise<Uint8Array>;
-  /** Shuts the database down in order. */
-  close(): Promise<void>;
-  terminate(): void;
-}
+export type PgliteInstance = Awaited<ReturnType<typeof startPgliteInstance>>;
 
 /** How long a statement may take to react to a request to stop; after that the whole instance is terminated. */
 const interruptGraceMs = 5000;
@@ -55,7 +45,7 @@ export interface StartOptions extends Omit<WorkerStart, "outstanding" | "files">
 }
 
 /** @throws BackendError */
-export async function startPgliteInstance(options: StartOptions): Promise<PgliteInstance> {
+export async function startPgliteInstance(options: StartOptions) {
   const { prepare, packed, ...start } = options;
   const files = packed && await readPgliteFiles(packed);
   const worker = new Worker(import.meta.resolve("./pglite_worker.ts"), { type: "module" });
@@ -106,10 +96,13 @@ export async function startPgliteInstance(options: StartOptions): Promise<Pglite
   const started = begin();
   const transferred = Object.values(files ?? {}).map(({ buffer }) => buffer);
   worker.postMessage({ ...start, files, outstanding: outstanding.buffer }, [port2, ...transferred]);
-  const instance: PgliteInstance = {
-    parameters: new Uint8Array(0),
+  const instance = {
     terminate,
-    async execute(messages, { send, signal, timeoutMs }) {
+    /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendError */
+    async execute(
+      messages: Uint8Array,
+      { send, signal, timeoutMs }: ExecuteOptions,
+    ): Promise<TransactionStatus | undefined> {
       signal.throwIfAborted();
       if (interruptFlags !== undefined) clearCancel(interruptFlags);
       let stopReason: BackendError | undefined;
@@ -131,10 +124,12 @@ export async function startPgliteInstance(options: StartOptions): Promise<Pglite
         call.send = discard;
       }
     },
-    async dump() {
+    /** The data directory as a gzip'd tar file. */
+    async dump(): Promise<Uint8Array> {
       return (await ask({ kind: "dump" })).bytes ?? new Uint8Array(0);
     },
-    async close() {
+    /** Shuts the database down in order. */
+    async close(): Promise<void> {
       await ask({ kind: "close" });
       terminate();
     },
@@ -146,7 +141,11 @@ export async function startPgliteInstance(options: StartOptions): Promise<Pglite
     for (const sql of first.isNew === true ? statements : []) {
       await executeAll(instance, queryMessage(sql), unlimited);
     }
-    return { ...instance, parameters: first.bytes ?? instance.parameters };
+    return {
+      ...instance,
+      /** ParameterStatus messages as a client gets them when it connects. */
+      parameters: first.bytes ?? new Uint8Array(0),
+    };
   } catch (error) {
     terminate();
     throw error;
@@ -170,7 +169,7 @@ function withCause(bytes: Uint8Array, cause: BackendError | undefined): Uint8Arr
 
 /** Runs messages and drops their rows. @throws BackendError their first error too */
 export async function executeAll(
-  target: Pick<PgliteInstance, "execute">,
+  target: { execute(messages: Uint8Array, options: ExecuteOptions): Promise<unknown> },
   messages: Uint8Array,
   options: Omit<ExecuteOptions, "send">,
 ): Promise<void> {
@@ -211,9 +210,8 @@ export async function createPgliteBackend(options: Omit<StartOptions, "packed">,
   const start = packed === undefined ? options : { ...options, packed };
   const first = await startPgliteInstance(start).catch((error: Error) => {
     packed?.[Symbol.dispose]();
-    throw new AppError("unavailable", `Cannot start the embedded database: ${error.message}`, {
-      cause: error,
-    });
+    const reason = `Cannot start the embedded database: ${error.message}`;
+    throw new AppError("unavailable", reason, { cause: error });
   });
   let current: Promise<PgliteInstance> | undefined = Promise.resolve(first);
   let executing: Promise<unknown> = Promise.resolve();

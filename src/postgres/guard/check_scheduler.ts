@@ -1,12 +1,16 @@
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
-import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts";
+import { createHistogram, type Histogram } from "../../core/metrics/metric_family.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
 import { type Span, spanned } from "../../core/tracing.ts";
-import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
 import { compileGrammar, maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
+import { createGate } from "../../core/admission.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { isTimeout, withDeadline } from "../../core/async/deadline.ts";
+import { startThread } from "../../core/async/thread.ts";
+import type { CheckReply, CheckRequest } from "./check_worker.ts";
 
 /** The caller of a check, and the signal that drops it from the queue; a check that has begun runs to its end. */
 export interface Asker {
@@ -55,10 +59,13 @@ interface Reading {
   fingerprint?: string | undefined;
 }
 
-/** Why a statement was not checked, as the reply says it. */
-const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
+/** Why a statement was not checked, and as the reply says it. */
+const uncheckedReasons = {
+  /** It took longer than its budget. */
   overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,
+  /** The caller has gone, or the threads are closed. */
   left: "the check was stopped",
+  /** The thread threw an error. */
   broken: "the check of the statement failed; try again, or make it shorter",
 };
 
@@ -210,3 +217,77 @@ function bytesOf(result: GuardResult): number {
 
 // not by principal: without authentication all callers are one, and a user may have many sessions
 const waiterOf = ({ principal, signal }: Asker): Waiter => ({ caller: callerKey(principal), signal });
+
+/** Two, so that the second serves other callers while the first is busy with a long check. */
+const maxThreads = 2;
+
+/** Of one caller. */
+const maxWaiting = 100;
+
+/** Whom a check on a thread is for. */
+interface Waiter {
+  /** Equal for all that one caller asks. */
+  readonly caller: string;
+  /** Takes the check out of the queue; one that has begun goes on to its end. */
+  readonly signal: AbortSignal;
+}
+
+type ThreadReply = CheckReply | { readonly task: "none"; readonly why: keyof typeof uncheckedReasons };
+
+/**
+ * Checks statements on threads, which start when they are first needed. One check of a caller runs at a time, and each
+ * caller's next one comes after the other callers': whoever sends many waits for their own.
+ *
+ * @param options.budgetMs how long one check may take; then its thread is ended, and the next check gets a new one
+ * @param options.grammar PostgreSQL's
+ */
+export function createCheckThreads(
+  { budgetMs, grammar }: { readonly budgetMs: number; readonly grammar: WebAssembly.Module },
+) {
+  const gate = createGate({ places: maxThreads, placesPerCaller: 1, maxWaiting, maxWaitMs: Infinity });
+  const idle: ReturnType<typeof startChecks>[] = [];
+  const busy = new Set<ReturnType<typeof startChecks>>();
+  const closing = new AbortController();
+
+  async function runOnThread(request: CheckRequest): Promise<ThreadReply> {
+    const thread = idle.pop() ?? startChecks(grammar);
+    busy.add(thread);
+    try {
+      // to load the grammar is no part of a statement's budget
+      await thread.started;
+      const ask = (late: AbortSignal) => untilAborted(thread.ask(request), late);
+      const reply = await withDeadline(budgetMs, undefined, ask);
+      idle.push(thread);
+      return reply;
+    } catch (error) {
+      thread.close();
+      return notChecked(closing.signal.aborted ? "left" : isTimeout(error) ? "overdue" : "broken");
+    } finally {
+      busy.delete(thread);
+    }
+  }
+
+  return {
+    /** @throws {AppError} `overloaded` where too many checks of the caller wait already */
+    async run(request: CheckRequest, { caller, signal }: Waiter): Promise<ThreadReply> {
+      const left = AbortSignal.any([signal, closing.signal]);
+      if (left.aborted) return notChecked("left");
+      try {
+        const leave = await gate.enter(caller, left);
+        return await runOnThread(request).finally(leave);
+      } catch (error) {
+        if (left.aborted) return notChecked("left");
+        throw error;
+      }
+    },
+    [Symbol.dispose]() {
+      closing.abort();
+      for (const thread of [...idle, ...busy]) thread.close();
+    },
+  };
+}
+
+const notChecked = (why: keyof typeof uncheckedReasons): ThreadReply => ({ task: "none", why });
+
+const startChecks = (grammar: WebAssembly.Module) =>
+  startThread<CheckRequest, CheckReply>(import.meta.resolve("./check_worker.ts"), "none", grammar);

@@ -1,4 +1,4 @@
-/** A worker that checks long statements; `check_threads.ts` is its other side. */
+/** A worker that checks long statements; `check_scheduler.ts` is its other side. */
 import { answerRequests } from "../../core/async/thread.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 

@@ -72,15 +72,10 @@ const functionsBySyntax: Readonly<Record<string, readonly string[]>> = {
 const jsonTypes = ["json", "jsonb"];
 
 /** Functions and an operator that make a row of the same table as their argument, so its columns' types are cast to. */
-export const fillsRow: ReadonlySet<string> = new Set([
-  "json_populate_record",
-  "json_populate_recordset",
-  "jsonb_populate_record",
-  "jsonb_populate_record_valid",
-  "jsonb_populate_recordset",
-  "populate_record",
-  "#=",
-]);
+export const fillsRow: ReadonlySet<string> = new Set(
+  ("json_populate_record json_populate_recordset jsonb_populate_record jsonb_populate_record_valid " +
+    "jsonb_populate_recordset populate_record #=").split(" "),
+);
 
 type Fields = SyntaxNode["fields"];
 

@@ -4,8 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "../connect/connect.ts";
 import { type Connection, pg } from "../connection.ts";
-import type { DatabaseOptions } from "../database_options.ts";
-import { startSettings } from "../start_settings.ts";
+import { type DatabaseOptions, startSettings } from "../database_options.ts";
 import { isShortage, type ServerCapacity } from "./server_capacity.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 

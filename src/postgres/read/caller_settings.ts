@@ -96,11 +96,8 @@ function callersClaim(caller: Principal, claim: string): unknown {
 }
 
 function missing(what: string, database: string): UntoldCallerError {
-  return new UntoldCallerError(
-    database,
-    "claim",
-    `the caller has no ${what}, by which the database decides what may be read`,
-  );
+  const reason = `the caller has no ${what}, by which the database decides what may be read`;
+  return new UntoldCallerError(database, "claim", reason);
 }
 
 function unfit(what: string, why: string, database: string): UntoldCallerError {
@@ -113,11 +110,8 @@ function roleOf(database: CallerOptions, caller: Principal): string | undefined 
     if (isRoleOptional && namesNoRole(callersClaim(caller, roleFromClaim))) return undefined;
     const role = claimText(caller, roleFromClaim, database.name);
     if (allowedRoles.includes(role)) return role;
-    throw new UntoldCallerError(
-      database.name,
-      "role",
-      "the caller's claims name a role that is not allowed",
-    );
+    const reason = "the caller's claims name a role that is not allowed";
+    throw new UntoldCallerError(database.name, "role", reason);
   }
   return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller), database.name) : undefined;
 }
@@ -128,21 +122,12 @@ export function namesNoRole(claim: unknown): boolean {
 }
 
 function roleName(username: string, database: string): string {
+  const untold = (reason: string) => new UntoldCallerError(database, "role", reason);
   // to PostgreSQL it means the login's own role, quoted or not
-  if (username === "none") {
-    throw new UntoldCallerError(
-      database,
-      "role",
-      'the caller has the name "none", which PostgreSQL reserves',
-    );
-  }
+  if (username === "none") throw untold('the caller has the name "none", which PostgreSQL reserves');
   // PostgreSQL would cut it off, and so give one role to all whose names begin alike
   if (Buffer.byteLength(username) > longestRoleBytes) {
-    throw new UntoldCallerError(
-      database,
-      "role",
-      `the caller's name is longer than the ${longestRoleBytes} bytes of a role's name`,
-    );
+    throw untold(`the caller's name is longer than the ${longestRoleBytes} bytes of a role's name`);
   }
   return username;
 }
@@ -153,11 +138,7 @@ export class UntoldCallerError extends AppError {
    * @param what of the caller does not do: a claim, or the role that is to be taken
    * @param reason begins with what is wrong; holds the names of claims, and none of their values
    */
-  constructor(
-    database: string,
-    readonly what: "claim" | "role",
-    readonly reason: string,
-  ) {
+  constructor(database: string, readonly what: "claim" | "role", readonly reason: string) {
     super("forbidden", `Cannot read from database ${JSON.stringify(database)}: ${reason}`);
   }
 }

@@ -1,11 +1,10 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
-import type { DatabaseOptions } from "../database_options.ts";
-import { sessionSettings, timeoutSettings } from "../start_settings.ts";
+import { type DatabaseOptions, sessionSettings, timeoutSettings } from "../database_options.ts";
 import { quoteLiteral } from "../sql_text.ts";
 import { type CallerOptions, callerSettings } from "./caller_settings.ts";
-import { openPortal, type OwnStatement, type Portal, type PortalRequest } from "./portal.ts";
+import { openPortal, type OwnStatement, type Portal, type PortalRequest, type Row } from "./portal.ts";
 
 interface TransactionOptions {
   readonly database: CallerOptions & Pick<DatabaseOptions, "statementTimeoutMs">;
@@ -59,6 +58,8 @@ export interface ReadOnlyTransaction {
    * @throws as {@linkcode openPortal}
    */
   open(request: PortalRequest, isLast: boolean): Promise<Portal>;
+  /** All rows of a statement of ours. @throws as `open` */
+  rows(sql: string, parameters: readonly string[], isLast: boolean): Promise<Row[]>;
 }
 
 /**
@@ -89,6 +90,12 @@ export async function inReadOnlyTransaction<T>(
       // after an error, what follows it in the write has not been run
       isOpen = !isLast;
       return portal;
+    },
+    async rows(sql, parameters, isLast) {
+      const rows: Row[] = [];
+      const onRow = (row: Row) => rows.push(row);
+      await transaction.open({ sql, parameters, rows: 0, onColumns: () => {}, onRow }, isLast);
+      return rows;
     },
   };
   try {

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
-import { type Principal, serverItself } from "../../core/principal.ts";
-import type { Database } from "../database.ts";
+import { serverItself } from "../../core/principal.ts";
+import type { Database, ReadRequest } from "../database.ts";
 import type { Row } from "./portal.ts";
 import type { Parameter } from "../sql_text.ts";
 
@@ -8,7 +8,7 @@ import type { Parameter } from "../sql_text.ts";
 export type Read = (sql: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
 
 /**
- * The rows of one of our own statements.
+ * The rows of one of our own statements, which the server reads for itself unless the options say for whom.
  *
  * @throws {AppError} `upstream` with what PostgreSQL says, its SQLSTATE in the data; `unavailable` without a connection
  */
@@ -17,23 +17,15 @@ export async function readRows(
   signal: AbortSignal,
   sql: string,
   parameters: readonly Parameter[] = [],
-  principal: Principal = serverItself,
+  options: Partial<Pick<ReadRequest, "principal" | "settings">> = {},
 ): Promise<readonly Row[]> {
-  const result = await database.read({
-    principal,
-    trusted: true,
-    signal,
-    sql,
-    parameters,
-  });
+  const own = { principal: serverItself, trusted: true, signal, sql, parameters };
+  const result = await database.read({ ...own, ...options });
   if (result.ok) return result.rows;
   signal.throwIfAborted();
   const { message, sqlState } = result.error;
-  throw new AppError(
-    "upstream",
-    `Cannot read from database "${database.name}": ${message}`,
-    { ...(sqlState !== undefined && { data: { sqlState } }) },
-  );
+  const reason = `Cannot read from database "${database.name}": ${message}`;
+  throw new AppError("upstream", reason, sqlState === undefined ? {} : { data: { sqlState } });
 }
 
 /** The value of one row of one column of JSON; undefined where there is none. Its shape is the statement's. */

@@ -1,8 +1,7 @@
-import { defined } from "../../core/defined.ts";
 import type { Database } from "../database.ts";
 import { quoteIfNeeded } from "../sql_text.ts";
 import { stateSchema } from "../own_schema.ts";
-import { type ReadableRelation, readOwn, readRelations } from "./readable_relations.ts";
+import { type ReadableRelation, readAsRole, readRelations } from "./readable_relations.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import { type CallerSettingFault, callerSettingFaults } from "../caller_setting_faults.ts";
 import type { DatabaseOptions } from "../database_options.ts";
@@ -34,12 +33,9 @@ const questions: readonly {
   },
   {
     sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname),
-        concat_ws(', ', CASE WHEN has_table_privilege(c.oid, 'INSERT') THEN 'INSERT' END,
-          CASE WHEN has_table_privilege(c.oid, 'UPDATE') THEN 'UPDATE' END,
-          CASE WHEN has_table_privilege(c.oid, 'DELETE') THEN 'DELETE' END,
-          CASE WHEN has_table_privilege(c.oid, 'TRUNCATE') THEN 'TRUNCATE' END,
-          CASE WHEN has_table_privilege(c.oid, 'REFERENCES') THEN 'REFERENCES' END,
-          CASE WHEN has_table_privilege(c.oid, 'TRIGGER') THEN 'TRIGGER' END)
+        (SELECT string_agg(p.name, ', ' ORDER BY p.place)
+          FROM unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) WITH ORDINALITY AS p (name, place)
+          WHERE has_table_privilege(c.oid, p.name))
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> ${me}
         AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')`,
@@ -158,13 +154,13 @@ async function findExcessRights(
     /** As `readRelations` gives them for the role. */
     readonly relations: readonly ReadableRelation[];
     /** A role that callers read as, in place of the database's own. */
-    readonly callersRole?: string;
+    readonly callersRole: string | undefined;
     /** Roles that it must be a member of, since callers read as they. */
     readonly neededRoles: readonly string[];
     readonly signal: AbortSignal;
   },
-): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
-  const read = (sql: string) => readOwn(database, sql, signal, callersRole);
+) {
+  const read = (sql: string) => readAsRole(database, sql, signal, callersRole);
   const [[name] = []] = await read("SELECT current_user");
   const role = quoteIfNeeded(name ?? "");
   const hasSecrets = relations.some(({ excluded }) => excluded.length > 0);
@@ -205,7 +201,7 @@ export async function rolesOf(database: Database, signal: AbortSignal, role?: st
   const sql = `SELECT rolname FROM pg_catalog.pg_roles
     WHERE rolname <> current_user AND pg_has_role(oid, 'MEMBER')
       AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) ORDER BY rolname`;
-  return (await readOwn(database, sql, signal, role)).map(([name]) => name ?? "");
+  return (await readAsRole(database, sql, signal, role)).map(([name]) => name ?? "");
 }
 
 function readableSecrets(relation: ReadableRelation, role: string): ExcessRight[] {
@@ -229,10 +225,7 @@ function readableSecrets(relation: ReadableRelation, role: string): ExcessRight[
 }
 
 /** What one of the roles that read a database may do beyond reading. */
-interface RightsOfRole {
-  readonly role: string;
-  readonly excess: readonly ExcessRight[];
-}
+type RightsOfRole = Awaited<ReturnType<typeof findExcessRights>>;
 
 /**
  * Looks at the role of a database, which comes first, and at those that callers read as.
@@ -254,13 +247,8 @@ export async function rightsOfRoles(
   const roles: RightsOfRole[] = [];
   for (const callersRole of [undefined, ...callersRoles]) {
     const relations = await readRelations(database, isExcluded, signal, callersRole);
-    const found = await findExcessRights(database, {
-      relations,
-      ...defined({ callersRole }),
-      neededRoles: callersRole === undefined ? callersRoles : [],
-      signal,
-    });
-    roles.push(found);
+    const neededRoles = callersRole === undefined ? callersRoles : [];
+    roles.push(await findExcessRights(database, { relations, callersRole, neededRoles, signal }));
   }
   return { roles, faults };
 }

@@ -1,5 +1,4 @@
-import { AppError } from "../../core/app_error.ts";
-import { serverItself } from "../../core/principal.ts";
+import { readRows } from "../read/read_trusted.ts";
 import type { ColumnRefusal } from "../catalog/private_columns.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../read/portal.ts";
@@ -77,7 +76,7 @@ export async function readRelations(
 ): Promise<readonly ReadableRelation[]> {
   const questions = [relations, sources, parents, origins];
   const [rows = [], dependencies = [], inherited = [], generated = []] = await Promise.all(
-    questions.map((sql) => readOwn(database, sql, signal, role)),
+    questions.map((sql) => readAsRole(database, sql, signal, role)),
   );
   const found = rows.map(([oid, schema, name, showsAll, columns, numbers, readable]) => {
     const names: string[] = JSON.parse(columns ?? "[]");
@@ -130,14 +129,11 @@ export async function readRelations(
 }
 
 /** What the server reads of a database for an operator, as `role` where it is given. Throws as {@linkcode readRelations}. */
-export async function readOwn(
+export function readAsRole(
   database: Database,
   sql: string,
   signal: AbortSignal,
   role?: string,
 ): Promise<readonly Row[]> {
-  const settings = role === undefined ? {} : { role };
-  const result = await database.read({ principal: serverItself, trusted: true, sql, settings, signal });
-  if (result.ok) return result.rows;
-  throw new AppError("upstream", `Cannot read from database "${database.name}": ${result.error.message}`);
+  return readRows(database, signal, sql, [], role === undefined ? {} : { settings: { role } });
 }

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import type { DatabaseOptions } from "../database_options.ts";
+import { type DatabaseOptions, timeoutSettings } from "../database_options.ts";
 import { quoteIdentifier, quoteIfNeeded, quoteLiteral } from "../sql_text.ts";
 import type { ReadableRelation } from "./readable_relations.ts";
-import { timeoutSettings } from "../start_settings.ts";
 
 /** What sorts and joins of one session may write to temporary files: a reader that wants more has asked for too much. */
 const tempFileLimit = "1GB";

@@ -8,7 +8,7 @@ import { parseBody } from "../query.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
 import { type Principal, sessionIdOf } from "../../core/principal.ts";
-import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
+import { parseUnambiguous } from "../../core/claims.ts";
 
 export const loginRequest = z.object({
   username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { limitNames } from "../../core/quotas/limit_kinds.ts";
+import { limitNames } from "../../core/quotas/usage_counts.ts";
 
 // What replies hold. The description is made from these schemas, and the tests hold every reply against it.
 

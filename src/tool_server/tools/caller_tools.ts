@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { sessionIdOf } from "../../core/principal.ts";
-import { limitNames } from "../../core/quotas/limit_kinds.ts";
+import { limitNames } from "../../core/quotas/usage_counts.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import { defineTool, type Tool } from "./tool.ts";
 import { type History, historyOwner } from "../questions/history.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHistogram, durationBounds } from "../../../src/core/metrics/histogram.ts";
+import { createHistogram, durationBounds } from "../../../src/core/metrics/metric_family.ts";
 
 Deno.test("createHistogram() counts each duration in all buckets that it fits in", () => {
   const histogram = createHistogram();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCounters, createGauges, createHistograms } from "../../../src/core/metrics/metric_family.ts";
 
 Deno.test("createCounters() keeps one counter for equal labels", () => {
-  const { of, family } = createCounters("calls_total", "Calls.", ["tool"]);
+  const { of, family } = createCounters("calls_total{tool}", "Calls.");
   of("a").add();
   of("a").add(2);
   of("b");
@@ -10,14 +10,14 @@ Deno.test("createCounters() keeps one counter for equal labels", () => {
 });
 
 Deno.test("createCounters() does not take labels for equal that only look so when joined", () => {
-  const { of, family } = createCounters("calls_total", "Calls.", ["one", "other"]);
+  const { of, family } = createCounters("calls_total{one, other}", "Calls.");
   of("a,b", "c").add();
   of("a", "b,c").add(2);
   assert.deepEqual(family.read().map(({ value }) => value), [1, 2]);
 });
 
 Deno.test("createHistograms() keeps one histogram for equal labels", () => {
-  const { of, family } = createHistograms("wait_seconds", "Waits.", ["stage"]);
+  const { of, family } = createHistograms("wait_seconds{stage}", "Waits.");
   of("queue").observe(2);
   of("queue").observe(3);
   const [sample] = family.read();
@@ -27,7 +27,7 @@ Deno.test("createHistograms() keeps one histogram for equal labels", () => {
 });
 
 Deno.test("createGauges() asks its owners each time, adds what has the same labels, and forgets who has left", () => {
-  const { collect, family } = createGauges("connections", "Connections.", ["state"]);
+  const { collect, family } = createGauges("connections{state}", "Connections.");
   let open = 1;
   collect(() => [{ labels: ["idle"], value: open }]);
   const leave = collect(() => [{ labels: ["idle"], value: 10 }, { labels: ["stuck"], value: 1 }]);

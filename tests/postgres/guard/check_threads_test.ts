@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createCheckThreads } from "../../../src/postgres/guard/check_threads.ts";
+import { createCheckThreads } from "../../../src/postgres/guard/check_scheduler.ts";
 import { compileGrammar } from "../../../src/postgres/guard/parser.ts";
 
 const signal = new AbortController().signal;

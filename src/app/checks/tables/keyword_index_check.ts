@@ -1,4 +1,4 @@
-import { ownCommand } from "../../../core/own_command.ts";
+import { ownCommand, shellWord } from "../../../core/own_command.ts";
 import { AppError } from "../../../core/app_error.ts";
 import { type KeywordIndex, mayReadSql } from "../../../rag_server/keyword/find_keyword_index.ts";
 import { indexFormat, indexTable } from "../../../rag_server/keyword/index_record.ts";
@@ -8,7 +8,6 @@ import { type Check, type CheckResult, createCheck, note, warning } from "../che
 import { isWritable, rowsText, type TableSubject } from "./table_subject.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../postgres/sql_text.ts";
 import { longestScan } from "../../../rag_server/keyword/keyword_search.ts";
-import { shellWord } from "../../../core/text/shell_word.ts";
 
 /** The share of changed documents from which the counts of words are too old. */
 const staleFrom = 0.2;

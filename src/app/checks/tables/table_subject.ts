@@ -1,4 +1,4 @@
-import { ownCommand } from "../../../core/own_command.ts";
+import { ownCommand, shellWord } from "../../../core/own_command.ts";
 import { type Principal, readerFor } from "../../../core/principal.ts";
 import type { Database } from "../../../postgres/database.ts";
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
@@ -9,7 +9,6 @@ import type { SearchedTableSettings } from "../../../rag_server/search/searched_
 import { readJson, readRows } from "../../../postgres/read/read_trusted.ts";
 import type { TableFacts } from "./table_facts.ts";
 import { UntoldCallerError } from "../../../postgres/read/caller_settings.ts";
-import { shellWord } from "../../../core/text/shell_word.ts";
 
 export interface TableToCheck {
   /** The pipeline's name. */

@@ -1,7 +1,6 @@
 import { readerFor, serverItself } from "../../../core/principal.ts";
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../../postgres/sql_text.ts";
-import { ownCommand } from "../../../core/own_command.ts";
-import { shellWord } from "../../../core/text/shell_word.ts";
+import { ownCommand, shellWord } from "../../../core/own_command.ts";
 import { onRecord, readEmbeddedColumns } from "../../../rag_server/watch/embedded_columns.ts";
 import { queueTable, stateView } from "../../../rag_server/watch/watch_sql.ts";
 import { recordTables } from "../../../rag_server/ingest/record_schema.ts";
@@ -122,7 +121,9 @@ export function missingVectorsCheck(subject: TableSubject): Check {
       FROM ${verbatim(relation)} AS source
       WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
     const reader = isHidden ? readerFor(caller) : serverItself;
-    const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
+    const [row] = await readRows(database, signal, statement.sql, statement.parameters, {
+      principal: reader,
+    });
     const [rows = 0, embedded = 0, lacking = 0] = row?.map(Number) ?? [];
     if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
     if (rows === 0) return [noRows(subject)];

@@ -22,30 +22,19 @@ const eitherWay = new Set("~= poly_same ?# path_inter @ ltxtq_exec ltxtq_rexec i
 
 /** The same for the square of one argument's length. */
 const squareOfOne = new Set([
-  "normalize",
-  "is_normalized",
-  "tsquery",
-  "to_tsquery",
-  "plainto_tsquery",
-  "phraseto_tsquery",
-  "websearch_to_tsquery",
+  ..."normalize is_normalized tsquery to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery".split(
+    " ",
+  ),
   // of an element's attributes
-  "xml",
-  "xml_is_well_formed",
-  "xml_is_well_formed_content",
-  "xml_is_well_formed_document",
+  ..."xml xml_is_well_formed xml_is_well_formed_content xml_is_well_formed_document".split(" "),
   // of any type's input
-  "pg_input_is_valid",
-  "pg_input_error_info",
+  ..."pg_input_is_valid pg_input_error_info".split(" "),
 ]);
 
 /** The same for the cube of a key's length, which is their second argument. */
-const cubeOfKey = new Set([
-  "pgp_pub_encrypt",
-  "pgp_pub_encrypt_bytea",
-  "pgp_pub_decrypt",
-  "pgp_pub_decrypt_bytea",
-]);
+const cubeOfKey = new Set(
+  "pgp_pub_encrypt pgp_pub_encrypt_bytea pgp_pub_decrypt pgp_pub_decrypt_bytea".split(" "),
+);
 
 /** Characters of such a key: the secret one of RSA with 4,096 bits has less, and half a minute is not reached. */
 const maxKey = 8_192;
