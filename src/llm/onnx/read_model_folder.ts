@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { type Pooling, poolings } from "./pooling_kinds.ts";
+import { type Pooling, poolings } from "../provider_kinds.ts";
 import { listOf, mapOf, valueAt } from "../../core/yaml/value_tree.ts";
 
 /** A model as the configuration names it; what it leaves out the folder's files say. */

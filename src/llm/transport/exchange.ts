@@ -1,7 +1,14 @@
 import { sleep as wait } from "../../core/async/deadline.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
-import { asAttemptError, AttemptError } from "./attempt_error.ts";
+import {
+  asAttemptError,
+  AttemptError,
+  maxJsonBytes,
+  readItems,
+  readJson,
+  type StreamItem,
+} from "./read_reply.ts";
 import {
   type Attempt,
   type AttemptRequest,
@@ -9,7 +16,6 @@ import {
   startAttempt,
   type VendorInterface,
 } from "./http_attempt.ts";
-import { maxJsonBytes, readItems, readJson, type StreamItem } from "./read_reply.ts";
 
 const maxAttempts = 4;
 const defaultLongestAskedDelayMs = 60_000;

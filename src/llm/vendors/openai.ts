@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CompletionProvider, EmbeddingProvider, ProviderOptions } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, vendorCompletion } from "../read_completion.ts";
+import { type CompletionDelta, isOpenaiThinker, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../provider_error.ts";
 import {
   bearer,
@@ -12,7 +12,6 @@ import {
 } from "../transport/exchange.ts";
 import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
-import { isOpenaiThinker } from "./longest_answer.ts";
 
 /** What may be read at no cost. */
 const ping = "/models";
