@@ -143,7 +143,7 @@ function eventOf(change: Change): ServerEvent {
 }
 
 /** The resources that a `subscriptions/listen` asks for; the SDK refuses what is not as expected. */
-export function urisOf(params: unknown): readonly string[] {
+function urisOf(params: unknown): readonly string[] {
   const uris = valueAt(params, ["notifications", "resourceSubscriptions"]);
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }

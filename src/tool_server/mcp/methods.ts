@@ -21,8 +21,8 @@ import {
   callToolAsTask,
   type McpCall,
   namedWithArguments,
+  type Params,
 } from "./answer_call.ts";
-import type { Params } from "./call_report.ts";
 import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
@@ -120,7 +120,7 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
 type TaskAnswer = (taskId: unknown, context: CallContext) => Promise<object>;
 
 /** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
-export function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
+function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
   const methods: readonly (readonly [McpCall["method"], TaskAnswer])[] = [
     ["tasks/get", async (taskId, { principal }) => {
       const { view, ended } = await tasks.get(principal, taskId);

@@ -9,7 +9,7 @@ import {
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { defined } from "../../core/defined.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
-import type { Params } from "./call_report.ts";
+import type { Params } from "./answer_call.ts";
 import {
   errorReply,
   headerMismatch,

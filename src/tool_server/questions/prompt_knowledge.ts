@@ -1,6 +1,6 @@
 import type { CatalogTable } from "../../postgres/catalog/catalog.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Question } from "./answer.ts";
+import type { Principal } from "../../core/principal.ts";
 import { countTokens } from "../../text/token_count.ts";
 import {
   type FittingModel,
@@ -39,8 +39,10 @@ export const noKnowledge: PromptKnowledge = { models: "", examples: "", tables: 
 /** Chooses what fits a request, of what its caller may know. */
 export function promptKnowledge(
   knowledge: Knowledge,
-  { text, database, principal }: Pick<Question, "text" | "principal"> & {
+  { text, database, principal }: {
+    readonly text: string;
     readonly database: Pick<Database, "name" | "rightsKey">;
+    readonly principal: Principal;
   },
   { tables, maxTokens }: { readonly tables: readonly CatalogTable[]; readonly maxTokens: number },
 ): PromptKnowledge {

@@ -169,8 +169,6 @@ export function createJoinGraph(tolls: readonly number[], joins: readonly Join[]
   return { joinsOf, between, areJoined: (one: number, other: number) => steps[one]?.has(other) ?? false };
 }
 
-export type JoinGraph = ReturnType<typeof createJoinGraph>;
-
 function wayBack(previous: ReadonlyMap<number, number>, target: number): number[] {
   const way: number[] = [];
   let table = previous.get(target);

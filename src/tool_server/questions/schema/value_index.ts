@@ -77,5 +77,3 @@ export function createValueIndex() {
     places: (key: string): readonly ValuePlace[] => byKey.get(key) ?? [],
   };
 }
-
-export type ValueIndex = ReturnType<typeof createValueIndex>;

@@ -1,7 +1,6 @@
 import { foldText } from "../../../text/words.ts";
 import { wordStem } from "../../../text/word_stem.ts";
-import { type Token, wordSet } from "../request_tokens.ts";
-import type { RequestWord } from "./request_words.ts";
+import { type RequestWord, type Token, wordSet } from "./request_words.ts";
 
 export const argumentTypes = ["text", "integer", "number", "date", "month", "year"] as const;
 

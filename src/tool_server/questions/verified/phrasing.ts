@@ -1,6 +1,5 @@
-import { wordSet } from "../request_tokens.ts";
+import { phrasingWords, type RequestWords, requestWords, wordSet } from "./request_words.ts";
 import { type ArgumentKind, type ValueContext, valuesAt } from "./argument_values.ts";
-import { phrasingWords, type RequestWords, requestWords } from "./request_words.ts";
 
 /** One way to ask a question, prepared for comparing. */
 export interface Phrasing {

@@ -8,7 +8,7 @@ import {
 } from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 import { whySlow } from "../../definitions/slow_pattern.ts";
-import { tokenise } from "../request_tokens.ts";
+import { tokenise } from "./request_words.ts";
 import { argumentTypes, type QuestionArgument, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";
 import type { VerifiedQuestion } from "./verified_questions.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../../../src/postgres/database.ts";
 import type { StatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { checkFilter } from "../../../../src/rag_server/filter/check_filter.ts";
-import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
+import { createVerifiedAnswers } from "../../../../src/tool_server/questions/answer.ts";
 import { compilePhrasing } from "../../../../src/tool_server/questions/verified/phrasing.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 import { countRows } from "../../../../src/tool_server/tools/count_rows.ts";
