@@ -122,26 +122,20 @@ export function isPassingStatus(status: number): boolean {
 }
 
 // Anthropic's and OpenAI's error types and codes, and Google's status names
-const kindsByName = new Map<string, ProviderErrorKind>([
-  ["authentication_error", "credentials"],
-  ["permission_error", "credentials"],
-  ["billing_error", "credentials"],
-  ["invalid_api_key", "credentials"],
-  ["UNAUTHENTICATED", "credentials"],
-  ["PERMISSION_DENIED", "credentials"],
-  ["rate_limit_error", "rate_limit"],
-  ["rate_limit_exceeded", "rate_limit"],
-  ["insufficient_quota", "rate_limit"],
-  ["RESOURCE_EXHAUSTED", "rate_limit"],
-  ["invalid_request_error", "invalid_request"],
-  ["request_too_large", "invalid_request"],
-  ["not_found_error", "invalid_request"],
-  ["INVALID_ARGUMENT", "invalid_request"],
-  ["FAILED_PRECONDITION", "invalid_request"],
-  ["NOT_FOUND", "invalid_request"],
-  ["timeout_error", "timeout"],
-  ["DEADLINE_EXCEEDED", "timeout"],
-]);
+const kindsByName: ReadonlyMap<string, ProviderErrorKind> = new Map(
+  ([
+    [
+      "credentials",
+      "authentication_error permission_error billing_error invalid_api_key UNAUTHENTICATED PERMISSION_DENIED",
+    ],
+    ["rate_limit", "rate_limit_error rate_limit_exceeded insufficient_quota RESOURCE_EXHAUSTED"],
+    [
+      "invalid_request",
+      "invalid_request_error request_too_large not_found_error INVALID_ARGUMENT FAILED_PRECONDITION NOT_FOUND",
+    ],
+    ["timeout", "timeout_error DEADLINE_EXCEEDED"],
+  ] as const).flatMap(([kind, names]) => names.split(" ").map((name) => [name, kind])),
+);
 
 /**
  * The error that a vendor writes into a stream or a reply whose status is 200; `provider` if none of its names is
@@ -154,10 +148,8 @@ export function errorWithinReply(
 ): ProviderError {
   const given = names.filter((name) => name !== undefined && name !== null);
   const kind = given.map(kindOfName).find((known) => known !== undefined) ?? "provider";
-  return new ProviderError(
-    kind,
-    `an error within the reply: ${[...given, message ?? ""].join(" ").slice(0, 500)}`,
-  );
+  const said = [...given, message ?? ""].join(" ").slice(0, 500);
+  return new ProviderError(kind, `an error within the reply: ${said}`);
 }
 
 function kindOfName(name: string | number): ProviderErrorKind | undefined {

@@ -110,10 +110,8 @@ function createMcpAnswer(options: EndpointOptions) {
   ): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
-      const message = body.kind === "text" ? parseMessage(body.text) : undefined;
-      const answer = message?.kind === "json"
-        ? await answerLogin(message.value, authentication.login, addressOf, request, requestId)
-        : undefined;
+      const message = body.kind === "text" ? parseMessage(body.text).value : undefined;
+      const answer = await answerLogin(message, authentication.login, addressOf, request, requestId);
       if (answer !== undefined) return answer;
     }
     return refuse();
@@ -155,23 +153,23 @@ function createMcpAnswer(options: EndpointOptions) {
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "the body did not arrive completely");
     if (body.kind === "not_utf8") return jsonRpcReply(400, errorReply(null, parseError));
-    const message = parseMessage(body.text);
-    if (message.kind === "fault") return jsonRpcReply(400, errorReply(null, message.error));
-    const batchFault = findBatchFault(message.value, body.text.length);
+    const { value: message, error } = parseMessage(body.text);
+    if (error !== undefined) return jsonRpcReply(400, errorReply(null, error));
+    const batchFault = findBatchFault(message, body.text.length);
     if (batchFault !== undefined) return refusal(400, batchFault);
     const loggedIn = authentication?.login &&
-      answerLogin(message.value, authentication.login, addressOf, request, requestId);
+      answerLogin(message, authentication.login, addressOf, request, requestId);
     if (loggedIn !== undefined) return await loggedIn;
 
-    if (isCancellation(message.value)) {
+    if (isCancellation(message)) {
       // before its revision is looked at: it is the same in all of them
-      calls.underWay.cancel(principal, message.value.params?.requestId);
+      calls.underWay.cancel(principal, message.params?.requestId);
       return new Response(null, { status: 202 });
     }
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     return await streamableHttp.serve({
       request,
-      message: message.value,
+      message,
       callFor: (client) => new HttpCall(principal, requestId, logger, span, request, addressOf, client),
       isStillAdmitted: admittedLater(request, addressOf),
       reply(reply, revision) {
@@ -214,20 +212,15 @@ function isJson({ headers }: Request): boolean {
   return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() === "application/json";
 }
 
-type Message =
-  | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "fault"; readonly error: typeof parseError };
-
-function parseMessage(text: string): Message {
+function parseMessage(text: string): { readonly value?: unknown; readonly error?: typeof parseError } {
   const excess = findExcess(text);
   if (excess !== undefined) {
-    const message = `Parse error: the body is too complex: ${excess}`;
-    return { kind: "fault", error: { ...parseError, message } };
+    return { error: { ...parseError, message: `Parse error: the body is too complex: ${excess}` } };
   }
   try {
-    return { kind: "json", value: JSON.parse(text) };
+    return { value: JSON.parse(text) };
   } catch {
-    return { kind: "fault", error: parseError };
+    return { error: parseError };
   }
 }
 
@@ -267,7 +260,9 @@ function answerLogin(
   request: Request,
   requestId: string,
 ): Promise<Response> | undefined {
-  const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
+  // almost no message is one, and checking a schema costs more than answering some of them
+  const isNamed = valueAt(message, ["params", "name"]) === "authenticate_user";
+  const call = isNamed ? loginCall.safeParse(message).data : undefined;
   return call && logIn(call, login, { address: addressOf(), signal: request.signal, requestId });
 }
 
@@ -289,11 +284,6 @@ async function logIn(
   return loginReply(id, await login.authenticate({ ...data, ...caller }));
 }
 
-// almost no message is one, and checking a schema costs more than answering some of them
-function namesLogin(message: unknown): boolean {
-  return valueAt(message, ["params", "name"]) === "authenticate_user";
-}
-
 function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
   switch (result.kind) {
     case "success": {
@@ -305,11 +295,10 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
       });
       return jsonRpcReply(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
     }
-    case "failed":
-      return jsonRpcReply(
-        200,
-        errorReply(id, { code: errorNumbers.unauthorized, message: "Authentication failed" }),
-      );
+    case "failed": {
+      const error = { code: errorNumbers.unauthorized, message: "Authentication failed" };
+      return jsonRpcReply(200, errorReply(id, error));
+    }
     default: {
       const [status, code, message] = laterReplies[result.kind];
       const error = { code: errorNumbers[code], message: `${message}; try again later` };

@@ -12,7 +12,7 @@ import {
   type JsonRpcReply,
   methodNotFound,
 } from "./json_rpc_error.ts";
-import { createMethods, type McpOptions, type Method, toolsPage } from "./methods.ts";
+import { createMethods, type McpOptions, type Method, pageOf } from "./methods.ts";
 import { currentVersion, versionFor } from "./protocol_version.ts";
 import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
@@ -79,22 +79,6 @@ export function isCancellation(message: unknown): message is { params?: { reques
   return isMap(message) && message["method"] === "notifications/cancelled" && !("id" in message);
 }
 
-/** What the server offers, in MCP's words. */
-export const capabilities = {
-  tools: {},
-  resources: {},
-  prompts: {},
-  completions: {},
-  extensions: { [viewExtension]: {} },
-} as const;
-
-export const capabilitiesWithChanges = {
-  ...capabilities,
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-} as const;
-
 /** Bare JSON-RPC, for which `initialize` is not needed, and MCP before 2026-07-28. */
 function olderRevisions(options: McpOptions) {
   const complete = (result: object) => "contents" in result ? { contents: result.contents } : result;
@@ -102,7 +86,7 @@ function olderRevisions(options: McpOptions) {
     ...createMethods(options),
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
-      capabilities,
+      capabilities: capabilitiesOf({ tells: false }),
       serverInfo: options.serverInfo,
       instructions: instructionsFor(options, principal),
     })],
@@ -134,14 +118,18 @@ function currentRevision({ tasks, ...options }: McpOptions & { readonly tasks?: 
   return { methods, complete, prepareTools: createListPreparer(complete) };
 }
 
-/** What a server object or a revision offers, by whether it tells of changes and makes tasks. */
+/** What the server offers, in MCP's words, by whether it tells of changes and makes tasks. */
 export function capabilitiesOf(
-  { tasks, tells }: { readonly tasks: Tasks | undefined; readonly tells: boolean },
+  { tasks, tells }: { readonly tasks?: Tasks | undefined; readonly tells: boolean },
 ) {
-  const offered = tells ? capabilitiesWithChanges : capabilities;
-  return tasks === undefined
-    ? offered
-    : { ...offered, extensions: { ...offered.extensions, [tasksExtension]: {} } };
+  const list = tells ? { listChanged: true } : {};
+  return {
+    tools: list,
+    resources: tells ? { ...list, subscribe: true } : list,
+    prompts: list,
+    completions: {},
+    extensions: { [viewExtension]: {}, ...(tasks && { [tasksExtension]: {} }) },
+  };
 }
 
 /**
@@ -171,7 +159,7 @@ interface PreparedResult {
 function createListPreparer(complete: (result: object, method: string) => object) {
   const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
   return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
-    const { number, result } = toolsPage(tools, cursor);
+    const { number, result } = pageOf("tools", tools, cursor);
     const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
     const known = pages.get(number);
     if (known !== undefined) return known;
@@ -212,18 +200,13 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
 
 /** A reply as it goes over the wire. */
 export function replyText(reply: JsonRpcReply | readonly JsonRpcReply[]): string {
-  if (isBatch(reply)) return `[${reply.map(replyText).join(",")}]`;
+  if (!("id" in reply)) return `[${reply.map(replyText).join(",")}]`;
   if (!("result" in reply) || !isPrepared(reply.result)) return JSON.stringify(reply);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(reply.id)},"result":${reply.result.preparedJson}}`;
 }
 
-function isBatch(reply: JsonRpcReply | readonly JsonRpcReply[]): reply is readonly JsonRpcReply[] {
-  return Array.isArray(reply);
-}
-
 function isPrepared(result: unknown): result is PreparedResult {
-  return typeof result === "object" && result !== null && "preparedJson" in result &&
-    typeof result.preparedJson === "string";
+  return isMap(result) && typeof result["preparedJson"] === "string";
 }
 
 interface Named {

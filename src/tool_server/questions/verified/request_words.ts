@@ -20,6 +20,11 @@ export interface RequestWords {
 /** A request with more characters is no question that somebody wrote down. */
 const longestRequest = 500;
 
+export const monthNames =
+  "january february march april may june july august september october november december".split(" ");
+/** With their abbreviations, apart by spaces. */
+export const monthWords = `${monthNames.join(" ")} jan feb mar apr jun jul aug sep sept oct nov dec`;
+
 /** How a request may begin without meaning anything else. */
 const beginnings: PhraseTable<""> = phraseTable([
   "",
@@ -94,10 +99,7 @@ const determiners = wordSet("the a an our all me us these those every each");
 /** Prepositions that mean the same where no number but a year follows: "due in 7 days" is not "due of 7 days". */
 const loose = wordSet("of in");
 /** What "for" says when before; before all else it may say for whom. */
-const times = wordSet(
-  "last previous this current next today yesterday tomorrow january february march april may june july august " +
-    "september october november december jan feb mar apr jun jul aug sep sept oct nov dec",
-);
+const times = wordSet(`last previous this current next today yesterday tomorrow ${monthWords}`);
 
 /** A request's words in order; undefined where it has none, or too many. */
 export function requestWords(text: string): RequestWords | undefined {

@@ -39,12 +39,12 @@ export function waysToRun(database: Database, guard: StatementGuard) {
   }
 
   async function asVerifiedQuestion({ sql, parameters }: FuzzStatement): Promise<void> {
-    const argumentOf = (at: number) => ({
+    const its = parameters.map((value, at) => ({
       name: `p${at}`,
       description: "",
       type: "text" as const,
-      values: [{ value: parameters[at] ?? "", words: [["green"]], label: "green" }],
-    });
+      values: [{ value, words: [["green"]], label: "green" }],
+    }));
     const text = ["fuzz", ...parameters.map((_, at) => `{p${at}}`)].join(" and ");
     const questions = createVerifiedQuestions([{
       kind: "question",
@@ -53,9 +53,9 @@ export function waysToRun(database: Database, guard: StatementGuard) {
       database: name,
       available_to_users: [],
       texts: [text],
-      phrasings: [compilePhrasing(text, (argument) => argumentOf(Number(argument.slice(1))))],
+      phrasings: [compilePhrasing(text, its)],
       sql,
-      arguments: parameters.map((_, at) => argumentOf(at)),
+      arguments: its,
     }]);
     const verified = createVerifiedAnswers({ knowledge: () => ({ questions }), now: Date.now });
     const query = text.replace(/\{p\d+\}/g, "green");
