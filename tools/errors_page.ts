@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes, type ErrorMeaning } from "../src/core/app_error.ts";
-import { providerErrors } from "../src/llm/provider_error.ts";
+import { type ProviderErrorKind, providerErrors } from "../src/llm/provider_error.ts";
 import { ragErrors } from "../src/rag_server/api/rag_errors.ts";
 import type { ErrorStatus } from "../src/tool_server/http_replies.ts";
 import { errorNumbers, type MessageErrorNumber } from "../src/tool_server/mcp/json_rpc_error.ts";
@@ -89,6 +89,18 @@ const errorStatuses = {
   },
 } as const satisfies Readonly<Record<ErrorStatus | 401 | 405 | 500, ErrorMeaning>>;
 
+/** What the operator does about each kind of a provider's error. */
+const providerRemedies: Readonly<Record<ProviderErrorKind, string>> = {
+  credentials: "Correct the key, or the account behind it: `-doctor` tries it",
+  rate_limit: "Raise the limit at the provider, or name a fallback",
+  invalid_request: "Correct the model's name; or the model declined to answer, as the log then says",
+  unsupported: "Configure a provider that can do it",
+  provider: "Look at the log, and at the provider's state",
+  unreachable: "Check the address, the network and the proxy; if it passes, nothing",
+  timeout: "Raise `request_timeout`, or choose a quicker model",
+  internal: "Look at the log, and report it",
+};
+
 const entries = <K extends string, V>(table: Readonly<Record<K, V>>) => Object.entries(table) as [K, V][];
 const meaningCells = ({ means, remedy }: ErrorMeaning) => [means, remedy];
 
@@ -120,7 +132,7 @@ export function ragRows(): string[][] {
 
 /** A row for each kind of a provider's error. */
 export function providerRows(): string[][] {
-  return entries(providerErrors).map(([kind, { phrase, remedy }]) => [`\`${kind}\``, phrase, remedy]);
+  return entries(providerErrors).map(([kind, { phrase }]) => [`\`${kind}\``, phrase, providerRemedies[kind]]);
 }
 
 /** The page before it is formatted. */

@@ -2,49 +2,15 @@ import { AppError, type ErrorCode } from "../core/app_error.ts";
 
 /** What callers read in place of the provider's own words, which can echo a part of the server's key. */
 export const providerErrors = {
-  credentials: {
-    code: "upstream",
-    phrase: "the provider rejected the server's credentials",
-    remedy: "Correct the key, or the account behind it: `-doctor` tries it",
-  },
-  rate_limit: {
-    code: "rate_limited",
-    phrase: "the provider's rate limit was exceeded; retry later",
-    remedy: "Raise the limit at the provider, or name a fallback",
-  },
-  invalid_request: {
-    code: "upstream",
-    phrase: "the provider rejected the request as invalid",
-    remedy: "Correct the model's name; or the model declined to answer, as the log then says",
-  },
-  unsupported: {
-    code: "upstream",
-    phrase: "the operation is not supported by the configured provider",
-    remedy: "Configure a provider that can do it",
-  },
-  provider: {
-    code: "upstream",
-    phrase: "the provider returned an error",
-    remedy: "Look at the log, and at the provider's state",
-  },
-  unreachable: {
-    code: "unavailable",
-    phrase: "the provider could not be reached",
-    remedy: "Check the address, the network and the proxy; if it passes, nothing",
-  },
-  timeout: {
-    code: "timeout",
-    phrase: "the request took too long",
-    remedy: "Raise `request_timeout`, or choose a quicker model",
-  },
-  internal: {
-    code: "internal",
-    phrase: "an internal error occurred",
-    remedy: "Look at the log, and report it",
-  },
-} as const satisfies Readonly<
-  Record<string, { readonly code: ErrorCode; readonly phrase: string; readonly remedy: string }>
->;
+  credentials: { code: "upstream", phrase: "the provider rejected the server's credentials" },
+  rate_limit: { code: "rate_limited", phrase: "the provider's rate limit was exceeded; retry later" },
+  invalid_request: { code: "upstream", phrase: "the provider rejected the request as invalid" },
+  unsupported: { code: "upstream", phrase: "the operation is not supported by the configured provider" },
+  provider: { code: "upstream", phrase: "the provider returned an error" },
+  unreachable: { code: "unavailable", phrase: "the provider could not be reached" },
+  timeout: { code: "timeout", phrase: "the request took too long" },
+  internal: { code: "internal", phrase: "an internal error occurred" },
+} as const satisfies Readonly<Record<string, { readonly code: ErrorCode; readonly phrase: string }>>;
 
 /** The kinds of error that a caller may tell apart. */
 export type ProviderErrorKind = keyof typeof providerErrors;

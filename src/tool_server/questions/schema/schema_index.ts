@@ -185,7 +185,6 @@ function addNames(words: TableWords, at: number, postings: PostingLists, vocabul
 
 function addComments(table: CatalogTable, at: number, postings: PostingLists): void {
   const add = (comment: string, field: "comment" | "columnComment") => {
-    if (comment === "") return;
     for (const stem of nameStems(comment.slice(0, longestComment))) postings.add(stem, field, at, 1);
   };
   add(table.comment, "comment");

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../core/defined.ts";
 import {
   databaseOf,
   type DefinitionChecks,
@@ -157,12 +158,14 @@ function verifiedQuestion(definition: Definition): Omit<VerifiedQuestion, "datab
   const { sql, description, available_to_users } = definition;
   const its = definition.arguments.map(({ pattern, values, ...rest }): QuestionArgument => ({
     ...rest,
-    pattern: pattern === undefined ? undefined : new RegExp(`^(?:${pattern})$`, "u"),
-    values: values?.map(({ value, words }) => ({
-      value,
-      label: words[1] ?? value,
-      words: words.map((word) => valueWords(tokenise(word))),
-    })),
+    ...defined({
+      pattern: pattern === undefined ? undefined : new RegExp(`^(?:${pattern})$`, "u"),
+      values: values?.map(({ value, words }) => ({
+        value,
+        label: words[1] ?? value,
+        words: words.map((word) => valueWords(tokenise(word))),
+      })),
+    }),
   }));
   const texts = [definition.question, ...definition.phrasings];
   return {
