@@ -51,10 +51,8 @@ export function identityUnavailable(
 
 /** A refusal of a message as a whole. */
 export function refusal(status: 200 | ErrorStatus, reason: string): Response {
-  return jsonRpcReply(
-    status,
-    errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }),
-  );
+  const error = { code: invalidRequest, message: `Invalid Request: ${reason}` };
+  return jsonRpcReply(status, errorReply(null, error));
 }
 
 /** A reply of JSON-RPC. */
@@ -64,10 +62,7 @@ export function jsonRpcReply(
   headers: Record<string, string> = {},
 ): Response {
   const text = replyText(reply);
-  const response = new Response(text, {
-    status,
-    headers: { "content-type": "application/json" },
-  });
+  const response = new Response(text, { status, headers: { "content-type": "application/json" } });
   // made with all of them, it would have a second form outside of the heap, to be watched until the garbage is collected
   response.headers.append("content-length", String(Buffer.byteLength(text)));
   response.headers.append("cache-control", "no-store");

@@ -194,15 +194,15 @@ function withEitherLimitName(
   return {
     ...exchange,
     async send(request) {
-      const name = current;
+      const [name, other] = [current, otherThan(current)];
       try {
         return await exchange.send(named(request, name));
       } catch (refusal) {
         if (!asksForOther(refusal, name)) throw refusal;
-        const reply = await exchange.send(named(request, otherThan(name))).catch((thrown: unknown) => {
+        const reply = await exchange.send(named(request, other)).catch((thrown: unknown) => {
           throw isRefusal(thrown) ? refusal : thrown;
         });
-        current = otherThan(name);
+        current = other;
         return reply;
       }
     },
@@ -241,9 +241,8 @@ function asksForOther(thrown: unknown, name: TokenLimitName): boolean {
   const { detail } = thrown;
   // then the number is refused, whatever its name
   if (/\b(?:too (?:large|high|long|big)|maximum|at most|exceed\w*)\b/i.test(detail)) return false;
+  const unknown =
+    /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i;
   return new RegExp(`\\b${otherThan(name)}\\b`).test(detail) ||
-    (new RegExp(`\\b${name}\\b`).test(detail) &&
-      /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i.test(
-        detail,
-      ));
+    (new RegExp(`\\b${name}\\b`).test(detail) && unknown.test(detail));
 }

@@ -59,16 +59,10 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
   const called = (
     method: McpCall["method"],
     run: (params: Params, context: CallContext) => object | Promise<object>,
-  ): [string, Method] => [
-    method,
-    (params, caller, id) =>
-      answerCall(
-        options,
-        { method, params, id, signal: caller.signal },
-        caller,
-        async (context) => await run(params, context),
-      ),
-  ];
+  ): [string, Method] => [method, (params, caller, id) => {
+    const call = { method, params, id, signal: caller.signal };
+    return answerCall(options, call, caller, async (context) => await run(params, context));
+  }];
   const listed = (
     method: string,
     list: ListName,
@@ -110,7 +104,7 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       called("pgedge/listDatabases", (_params, { principal }) => databaseChoice.listDatabases(principal)),
       called(
         "pgedge/selectDatabase",
-        (params, { principal }) => databaseChoice.selectDatabase(params, principal),
+        (params, call) => databaseChoice.selectDatabase(params, call.principal),
       ),
     ],
   ]);
@@ -193,10 +187,8 @@ export function addressIn({ uri }: Params, doing = "read"): string {
 }
 
 function noReference(): never {
-  throw new AppError(
-    "invalid",
-    'Cannot complete: params.ref must be a "ref/prompt" with a name or a "ref/resource" with a uri',
-  );
+  const expected = 'params.ref must be a "ref/prompt" with a name or a "ref/resource" with a uri';
+  throw new AppError("invalid", `Cannot complete: ${expected}`);
 }
 
 /** What was chosen before, from `params.context.arguments`. */

@@ -117,11 +117,7 @@ function takeCandidate(
 }
 
 /** One score for each table and term, and each table's sum. */
-function weigh(
-  index: SchemaIndex,
-  question: QuestionReading,
-  hits: Hits,
-): { combined: Float32Array; totals: Map<number, number> } {
+function weigh(index: SchemaIndex, question: QuestionReading, hits: Hits) {
   const nameShare = nameCoverage(index, hits.nameWords);
   const combined = new Float32Array(hits.inName.length);
   const totals = new Map<number, number>();

@@ -28,10 +28,8 @@ export function valueRoot(word: string): string {
 
 /** The values that a column is known to hold, by its type, its CHECK constraint or its sampled rows, each once. */
 export function knownValues(column: CatalogColumn, samples: readonly string[] | undefined): string[] {
-  return [...new Set([...column.labels, ...column.allowedValues, ...samples ?? []])].slice(
-    0,
-    valuesPerColumn,
-  );
+  const values = new Set([...column.labels, ...column.allowedValues, ...samples ?? []]);
+  return [...values].slice(0, valuesPerColumn);
 }
 
 interface ValueKeys {

@@ -258,9 +258,8 @@ export function tokenise(text: string): Token[] {
     if (groups.email !== undefined) return one("quoted");
     if (groups.ordinal !== undefined) return one("ordinal");
     if (groups.symbol !== undefined) return one("symbol");
-    if (groups.quoted !== undefined) {
-      return one("quoted", source.slice(1, -1).replaceAll(source.slice(-1).repeat(2), source.slice(-1)));
-    }
+    const mark = source.slice(-1);
+    if (groups.quoted !== undefined) return one("quoted", source.slice(1, -1).replaceAll(mark + mark, mark));
     if (groups.number === undefined) return [];
     return one(/[$€£]/.test(source) ? "money" : "number", source.replace(/[$€£,]/g, ""));
   });
