@@ -5,7 +5,7 @@ import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags }
 import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
-import { knownModel } from "../llm/onnx/known_models.ts";
+import { knownModel } from "../llm/onnx/read_model_folder.ts";
 
 /** The command line, understood. */
 export type ParsedFlags = ReturnType<typeof parseFlags>;

@@ -1,8 +1,7 @@
 import { defined } from "../core/defined.ts";
 import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
-import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
-import type { Pooling } from "../llm/onnx/pooling_kinds.ts";
+import type { CompletionKind, EmbeddingKind, Pooling, RerankKind } from "../llm/provider_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 

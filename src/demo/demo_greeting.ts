@@ -1,4 +1,4 @@
-import { knownModel } from "../llm/onnx/known_models.ts";
+import { knownModel } from "../llm/onnx/read_model_folder.ts";
 
 const questions = [
   ["List the tools", "tools/list", {}],

@@ -2,49 +2,15 @@ import { AppError, type ErrorCode } from "../core/app_error.ts";
 
 /** What callers read in place of the provider's own words, which can echo a part of the server's key. */
 export const providerErrors = {
-  credentials: {
-    code: "upstream",
-    phrase: "the provider rejected the server's credentials",
-    remedy: "Correct the key, or the account behind it: `-doctor` tries it",
-  },
-  rate_limit: {
-    code: "rate_limited",
-    phrase: "the provider's rate limit was exceeded; retry later",
-    remedy: "Raise the limit at the provider, or name a fallback",
-  },
-  invalid_request: {
-    code: "upstream",
-    phrase: "the provider rejected the request as invalid",
-    remedy: "Correct the model's name; or the model declined to answer, as the log then says",
-  },
-  unsupported: {
-    code: "upstream",
-    phrase: "the operation is not supported by the configured provider",
-    remedy: "Configure a provider that can do it",
-  },
-  provider: {
-    code: "upstream",
-    phrase: "the provider returned an error",
-    remedy: "Look at the log, and at the provider's state",
-  },
-  unreachable: {
-    code: "unavailable",
-    phrase: "the provider could not be reached",
-    remedy: "Check the address, the network and the proxy; if it passes, nothing",
-  },
-  timeout: {
-    code: "timeout",
-    phrase: "the request took too long",
-    remedy: "Raise `request_timeout`, or choose a quicker model",
-  },
-  internal: {
-    code: "internal",
-    phrase: "an internal error occurred",
-    remedy: "Look at the log, and report it",
-  },
-} as const satisfies Readonly<
-  Record<string, { readonly code: ErrorCode; readonly phrase: string; readonly remedy: string }>
->;
+  credentials: { code: "upstream", phrase: "the provider rejected the server's credentials" },
+  rate_limit: { code: "rate_limited", phrase: "the provider's rate limit was exceeded; retry later" },
+  invalid_request: { code: "upstream", phrase: "the provider rejected the request as invalid" },
+  unsupported: { code: "upstream", phrase: "the operation is not supported by the configured provider" },
+  provider: { code: "upstream", phrase: "the provider returned an error" },
+  unreachable: { code: "unavailable", phrase: "the provider could not be reached" },
+  timeout: { code: "timeout", phrase: "the request took too long" },
+  internal: { code: "internal", phrase: "an internal error occurred" },
+} as const satisfies Readonly<Record<string, { readonly code: ErrorCode; readonly phrase: string }>>;
 
 /** The kinds of error that a caller may tell apart. */
 export type ProviderErrorKind = keyof typeof providerErrors;
@@ -122,26 +88,20 @@ export function isPassingStatus(status: number): boolean {
 }
 
 // Anthropic's and OpenAI's error types and codes, and Google's status names
-const kindsByName = new Map<string, ProviderErrorKind>([
-  ["authentication_error", "credentials"],
-  ["permission_error", "credentials"],
-  ["billing_error", "credentials"],
-  ["invalid_api_key", "credentials"],
-  ["UNAUTHENTICATED", "credentials"],
-  ["PERMISSION_DENIED", "credentials"],
-  ["rate_limit_error", "rate_limit"],
-  ["rate_limit_exceeded", "rate_limit"],
-  ["insufficient_quota", "rate_limit"],
-  ["RESOURCE_EXHAUSTED", "rate_limit"],
-  ["invalid_request_error", "invalid_request"],
-  ["request_too_large", "invalid_request"],
-  ["not_found_error", "invalid_request"],
-  ["INVALID_ARGUMENT", "invalid_request"],
-  ["FAILED_PRECONDITION", "invalid_request"],
-  ["NOT_FOUND", "invalid_request"],
-  ["timeout_error", "timeout"],
-  ["DEADLINE_EXCEEDED", "timeout"],
-]);
+const kindsByName: ReadonlyMap<string, ProviderErrorKind> = new Map(
+  ([
+    [
+      "credentials",
+      "authentication_error permission_error billing_error invalid_api_key UNAUTHENTICATED PERMISSION_DENIED",
+    ],
+    ["rate_limit", "rate_limit_error rate_limit_exceeded insufficient_quota RESOURCE_EXHAUSTED"],
+    [
+      "invalid_request",
+      "invalid_request_error request_too_large not_found_error INVALID_ARGUMENT FAILED_PRECONDITION NOT_FOUND",
+    ],
+    ["timeout", "timeout_error DEADLINE_EXCEEDED"],
+  ] as const).flatMap(([kind, names]) => names.split(" ").map((name) => [name, kind])),
+);
 
 /**
  * The error that a vendor writes into a stream or a reply whose status is 200; `provider` if none of its names is
@@ -154,10 +114,8 @@ export function errorWithinReply(
 ): ProviderError {
   const given = names.filter((name) => name !== undefined && name !== null);
   const kind = given.map(kindOfName).find((known) => known !== undefined) ?? "provider";
-  return new ProviderError(
-    kind,
-    `an error within the reply: ${[...given, message ?? ""].join(" ").slice(0, 500)}`,
-  );
+  const said = [...given, message ?? ""].join(" ").slice(0, 500);
+  return new ProviderError(kind, `an error within the reply: ${said}`);
 }
 
 function kindOfName(name: string | number): ProviderErrorKind | undefined {

@@ -27,3 +27,7 @@ export const vendorAddresses: Readonly<Record<ProviderKind, string>> = {
   onnx: "",
   local: "",
 };
+
+/** What makes one vector of the vectors of a text's tokens. */
+export const poolings = ["mean", "cls", "max"] as const;
+export type Pooling = (typeof poolings)[number];

@@ -1,8 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { Grounding, Message } from "../llm/provider.ts";
-import { cutToTokens } from "../text/cut_to_tokens.ts";
+import { countTokens, cutToTokens } from "../text/token_count.ts";
 import { createFence, type Fence } from "../text/fence.ts";
-import { countTokens } from "../text/token_count.ts";
 
 interface AnswerPromptInput<Document> {
   readonly question: string;

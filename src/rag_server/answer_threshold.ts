@@ -3,7 +3,7 @@ import { withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import type { EmbeddingProvider } from "../llm/provider.ts";
-import { topicsOf } from "../text/topics.ts";
+import { topicsOf } from "../text/words.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 

@@ -1,9 +1,8 @@
 import { createSlices } from "../core/async/yield.ts";
 import { countCharacters } from "../text/chunk_document.ts";
 import { splitSentences } from "../text/sentences.ts";
-import { hasFigure, topicsOf } from "../text/topics.ts";
+import { hasFigure, isFunctionWord, topicsOf, words } from "../text/words.ts";
 import { searchStem } from "../text/word_stem.ts";
-import { isFunctionWord, words } from "../text/words.ts";
 
 /** A sentence of an answer that claims or cites something. */
 export interface Citation {

@@ -5,7 +5,7 @@ import { callerKey, readerFor } from "../core/principal.ts";
 import { sha256 } from "../core/text/sha256.ts";
 import type { CompletionProvider, Message, OnUsage } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
-import { cutToTokens } from "../text/cut_to_tokens.ts";
+import { cutToTokens } from "../text/token_count.ts";
 import { createFence, type Fence } from "../text/fence.ts";
 import { isFunctionWord, words } from "../text/words.ts";
 import type { PipelineQuery } from "./query.ts";

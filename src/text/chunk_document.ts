@@ -1,7 +1,6 @@
 import { defined } from "../core/defined.ts";
-import { cutToTokens } from "./cut_to_tokens.ts";
+import { countTokens, cutToTokens, endOfTokens, mostLettersPerToken } from "./token_count.ts";
 import { splitSentences } from "./sentences.ts";
-import { countTokens, endOfTokens } from "./token_count.ts";
 
 /** What any file comes to, whatever its format, before it is cut into chunks. */
 export interface SourceDocument {
@@ -378,16 +377,9 @@ function partsOfLines(lines: readonly string[], room: number, firstGap: string):
   return parts;
 }
 
-/** No run of letters or blanks gives more of them to a token: what is longer need not be counted to be too long. */
-const mostLettersPerToken = 50;
-
-function cutLong(
-  text: string,
-  room: number,
-  firstGap: string,
-  pages: readonly PageStart[] = [],
-): Part[] {
+function cutLong(text: string, room: number, firstGap: string, pages: readonly PageStart[] = []): Part[] {
   const parts: Part[] = [];
+  // what is longer need not be counted to be too long
   const window = (room + 1) * mostLettersPerToken;
   let rest = text;
   let gap = firstGap;

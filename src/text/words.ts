@@ -1,3 +1,5 @@
+import { searchStem } from "./word_stem.ts";
+
 const undecomposed: Readonly<Record<string, string>> = {
   "ß": "ss",
   "æ": "ae",
@@ -57,4 +59,19 @@ const functionWords: ReadonlySet<string> = new Set((
 /** Whether a folded word carries grammar and no topic: articles, pronouns, prepositions and the like; any single letter. */
 export function isFunctionWord(word: string): boolean {
   return functionWords.has(word) || /^[a-z]$/.test(word);
+}
+
+/** So many letters tell what a word is about, in languages whose endings are not known. */
+const letters = 6;
+
+/** Whether a word has a figure in it. */
+export function hasFigure(word: string): boolean {
+  return /\p{Nd}/u.test(word);
+}
+
+/** What a text is about: the beginnings of its words, but for those that carry grammar. */
+export function topicsOf(text: string): Set<string> {
+  // an article in German
+  const own = words(text).filter((word) => !isFunctionWord(word) && word !== "die");
+  return new Set(own.map((word) => hasFigure(word) ? word : searchStem(word).slice(0, letters)));
 }

@@ -18,13 +18,17 @@ import {
   refusal,
   unauthorized,
 } from "./http_replies.ts";
-import { answerLogin } from "./login_call.ts";
 import { isCancellation } from "./mcp/json_rpc.ts";
-import { errorReply, parseError } from "./mcp/json_rpc_error.ts";
+import { errorNumbers, errorReply, parseError } from "./mcp/json_rpc_error.ts";
 import type { McpOptions } from "./mcp/methods.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
 import type { CallClient, CallContext } from "./call_context.ts";
+import { z } from "zod";
+import type { RequestId } from "../calls/calls_under_way.ts";
+import { valueAt } from "../core/yaml/value_tree.ts";
+import { formatTimestamp } from "../identity/credentials/timestamp.ts";
+import type { Login } from "../identity/login.ts";
 
 interface EndpointOptions extends Pick<McpOptions, "serverInfo" | "calls"> {
   /** Optional; without it every caller is the local principal. */
@@ -106,10 +110,8 @@ function createMcpAnswer(options: EndpointOptions) {
   ): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
-      const message = body.kind === "text" ? parseMessage(body.text) : undefined;
-      const answer = message?.kind === "json"
-        ? await answerLogin(message.value, authentication.login, addressOf, request, requestId)
-        : undefined;
+      const message = body.kind === "text" ? parseMessage(body.text).value : undefined;
+      const answer = await answerLogin(message, authentication.login, addressOf, request, requestId);
       if (answer !== undefined) return answer;
     }
     return refuse();
@@ -151,23 +153,23 @@ function createMcpAnswer(options: EndpointOptions) {
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "the body did not arrive completely");
     if (body.kind === "not_utf8") return jsonRpcReply(400, errorReply(null, parseError));
-    const message = parseMessage(body.text);
-    if (message.kind === "fault") return jsonRpcReply(400, errorReply(null, message.error));
-    const batchFault = findBatchFault(message.value, body.text.length);
+    const { value: message, error } = parseMessage(body.text);
+    if (error !== undefined) return jsonRpcReply(400, errorReply(null, error));
+    const batchFault = findBatchFault(message, body.text.length);
     if (batchFault !== undefined) return refusal(400, batchFault);
     const loggedIn = authentication?.login &&
-      answerLogin(message.value, authentication.login, addressOf, request, requestId);
+      answerLogin(message, authentication.login, addressOf, request, requestId);
     if (loggedIn !== undefined) return await loggedIn;
 
-    if (isCancellation(message.value)) {
+    if (isCancellation(message)) {
       // before its revision is looked at: it is the same in all of them
-      calls.underWay.cancel(principal, message.value.params?.requestId);
+      calls.underWay.cancel(principal, message.params?.requestId);
       return new Response(null, { status: 202 });
     }
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     return await streamableHttp.serve({
       request,
-      message: message.value,
+      message,
       callFor: (client) => new HttpCall(principal, requestId, logger, span, request, addressOf, client),
       isStillAdmitted: admittedLater(request, addressOf),
       reply(reply, revision) {
@@ -210,20 +212,15 @@ function isJson({ headers }: Request): boolean {
   return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() === "application/json";
 }
 
-type Message =
-  | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "fault"; readonly error: typeof parseError };
-
-function parseMessage(text: string): Message {
+function parseMessage(text: string): { readonly value?: unknown; readonly error?: typeof parseError } {
   const excess = findExcess(text);
   if (excess !== undefined) {
-    const message = `Parse error: the body is too complex: ${excess}`;
-    return { kind: "fault", error: { ...parseError, message } };
+    return { error: { ...parseError, message: `Parse error: the body is too complex: ${excess}` } };
   }
   try {
-    return { kind: "json", value: JSON.parse(text) };
+    return { value: JSON.parse(text) };
   } catch {
-    return { kind: "fault", error: parseError };
+    return { error: parseError };
   }
 }
 
@@ -237,3 +234,81 @@ function findBatchFault(message: unknown, characters: number): string | undefine
     ? `a batch has at most ${maxBatchCharacters} characters; send its requests one by one`
     : undefined;
 }
+
+/**
+ * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
+ * neither HTTP statuses nor client addresses.
+ */
+const loginCall = z.object({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.string(), z.number(), z.null()]),
+  method: z.literal("tools/call"),
+  params: z.object({ name: z.literal("authenticate_user"), arguments: z.unknown() }),
+});
+const credentials = z.strictObject({ username: z.string(), password: z.string() });
+/** A fault may name keys of the client's own. */
+const maxFaultsLength = 500;
+
+/**
+ * Logs in whoever a message of that kind asks for; undefined for any other message.
+ * @throws the signal's reason where the client leaves while its login waits
+ */
+function answerLogin(
+  message: unknown,
+  login: Login,
+  addressOf: () => string,
+  request: Request,
+  requestId: string,
+): Promise<Response> | undefined {
+  // almost no message is one, and checking a schema costs more than answering some of them
+  const isNamed = valueAt(message, ["params", "name"]) === "authenticate_user";
+  const call = isNamed ? loginCall.safeParse(message).data : undefined;
+  return call && logIn(call, login, { address: addressOf(), signal: request.signal, requestId });
+}
+
+async function logIn(
+  call: z.output<typeof loginCall>,
+  login: Login,
+  caller: { readonly address: string; readonly signal: AbortSignal; readonly requestId: string },
+): Promise<Response> {
+  const { id } = call;
+  const { data, error } = credentials.safeParse(call.params.arguments);
+  if (error !== undefined) {
+    const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
+      .join("; ").slice(0, maxFaultsLength);
+    return jsonRpcReply(
+      200,
+      errorReply(id, { code: errorNumbers.invalid, message: `Cannot log in: ${faults}` }),
+    );
+  }
+  return loginReply(id, await login.authenticate({ ...data, ...caller }));
+}
+
+function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
+  switch (result.kind) {
+    case "success": {
+      const text = JSON.stringify({
+        success: true,
+        session_token: result.sessionToken,
+        expires_at: formatTimestamp(result.expiresAt),
+        message: "Authentication successful",
+      });
+      return jsonRpcReply(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
+    }
+    case "failed": {
+      const error = { code: errorNumbers.unauthorized, message: "Authentication failed" };
+      return jsonRpcReply(200, errorReply(id, error));
+    }
+    default: {
+      const [status, code, message] = laterReplies[result.kind];
+      const error = { code: errorNumbers[code], message: `${message}; try again later` };
+      return jsonRpcReply(status, errorReply(id, error), { "retry-after": String(result.retryAfterSeconds) });
+    }
+  }
+}
+
+const laterReplies = {
+  rate_limited: [429, "rate_limited", "Too many failed logins"],
+  busy: [503, "overloaded", "Too many logins are waiting"],
+  unavailable: [503, "overloaded", "Nobody can log in at the moment"],
+} as const;

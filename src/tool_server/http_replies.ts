@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import { errorCodes, type ErrorMeaning } from "../core/app_error.ts";
 import { bearerChallenge } from "../identity/authentication.ts";
 import { replyText, type Revision } from "./mcp/json_rpc.ts";
 import {
@@ -13,57 +12,8 @@ import {
   retryAfterSeconds,
 } from "./mcp/json_rpc_error.ts";
 
-/** The statuses of replies that are no answer. */
-export const errorStatuses = {
-  400: {
-    means:
-      "The body is not JSON, not a request of JSON-RPC, or a batch that is too large; headers contradict it, name no " +
-      "revision that is spoken, or say twice where it ends; or the client lacks what the method needs",
-    remedy: "Correct what the error in the body names",
-  },
-  401: {
-    means: "There is no token, or it is wrong, expired or removed, or its session has ended",
-    remedy: "Send `Authorization: Bearer TOKEN`; a user logs in again",
-  },
-  403: {
-    means: "`Host` or `Origin` is not allowed, or the token lacks a scope",
-    remedy: "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in " +
-      "`http.allowed_hosts`, the origin in `http.allowed_origins`",
-  },
-  404: {
-    means: "There is nothing at this path; in 2026-07-28, the method is not known either",
-    remedy: "Use `/mcp/v1`, `/health` or `/ready`, and a method that `server/discover` offers",
-  },
-  405: { means: "The path has another method", remedy: "Use the method that `Allow` names" },
-  406: {
-    means: "`Accept` lacks `application/json`",
-    remedy: "Send `Accept: application/json, text/event-stream`",
-  },
-  408: {
-    means: "The body did not arrive completely within 30 seconds",
-    remedy: "Send it again; look at the network or the proxy",
-  },
-  413: {
-    means: "The body is larger than 4 MiB, or a login than 64 KiB",
-    remedy: "Send less at once",
-  },
-  415: {
-    means: "The body is said to be something else than JSON, or to be compressed",
-    remedy: "Send `Content-Type: application/json`, and the body as it is",
-  },
-  429: {
-    means: "Too many logins failed at this address, or the caller has used up a limit",
-    remedy: "Wait for `Retry-After` seconds, then try again; log in with the right password",
-  },
-  500: errorCodes.internal,
-  503: {
-    means:
-      "There is no room for the call or the login, the audit trail cannot be written, or an issuer does not answer (`/ready`: no database can be reached)",
-    remedy: "Wait for `Retry-After` seconds, then try again",
-  },
-} as const satisfies Readonly<Record<number, ErrorMeaning>>;
-
-type Status = 200 | keyof typeof errorStatuses;
+/** The statuses of replies that are no answer; others are the routes' own. */
+export type ErrorStatus = 400 | 403 | 404 | 406 | 408 | 413 | 415 | 429 | 503;
 
 const unauthorizedBody = '{"error": "Unauthorized"}';
 
@@ -100,24 +50,19 @@ export function identityUnavailable(
 }
 
 /** A refusal of a message as a whole. */
-export function refusal(status: Status, reason: string): Response {
-  return jsonRpcReply(
-    status,
-    errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }),
-  );
+export function refusal(status: 200 | ErrorStatus, reason: string): Response {
+  const error = { code: invalidRequest, message: `Invalid Request: ${reason}` };
+  return jsonRpcReply(status, errorReply(null, error));
 }
 
 /** A reply of JSON-RPC. */
 export function jsonRpcReply(
-  status: Status,
+  status: 200 | ErrorStatus,
   reply: JsonRpcReply | readonly JsonRpcReply[],
   headers: Record<string, string> = {},
 ): Response {
   const text = replyText(reply);
-  const response = new Response(text, {
-    status,
-    headers: { "content-type": "application/json" },
-  });
+  const response = new Response(text, { status, headers: { "content-type": "application/json" } });
   // made with all of them, it would have a second form outside of the heap, to be watched until the garbage is collected
   response.headers.append("content-length", String(Buffer.byteLength(text)));
   response.headers.append("cache-control", "no-store");

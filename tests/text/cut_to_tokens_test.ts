@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { anyText } from "../support/any_text.ts";
-import { cutToTokens } from "../../src/text/cut_to_tokens.ts";
-import { countTokens, endOfTokens } from "../../src/text/token_count.ts";
+import { countTokens, cutToTokens, endOfTokens } from "../../src/text/token_count.ts";
 
 Deno.test("cutToTokens() leaves a text that fits as it is", () => {
   assert.equal(cutToTokens("One. Two.  ", 10), "One. Two.  ");

@@ -2,7 +2,7 @@ import { type Config, modelName, type PipelineConfig, type ProviderSettings } fr
 import type { ModelSettings } from "../../llm/onnx/read_model_folder.ts";
 import { mergeHeaders } from "../../llm/transport/http_attempt.ts";
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
-import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
+import { longestAnswer } from "../../llm/read_completion.ts";
 import type { ApiKeySources, KeyedProvider } from "./provider_key.ts";
 
 /** One provider, whichever section of the configuration describes it; times are in milliseconds. */

@@ -4,7 +4,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { demoHandbookSql, demoPipeline } from "../../demo/demo_handbook.ts";
 import { createEmbeddingProvider } from "../../llm/create_provider.ts";
-import { knownModel } from "../../llm/onnx/known_models.ts";
+import { knownModel } from "../../llm/onnx/read_model_folder.ts";
 import type { OnnxModels } from "../../llm/onnx/onnx_models.ts";
 import { pipelineProviders } from "../providers/provider_settings.ts";
 

@@ -11,7 +11,7 @@ import { createOfferedDefinitions } from "../../tool_server/definitions/offered_
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../tool_server/prompts/prompt_registry.ts";
 import { historyOwner } from "../../tool_server/questions/history.ts";
-import { createVerifiedAnswers } from "../../tool_server/questions/verified/answer_verified.ts";
+import { createVerifiedAnswers } from "../../tool_server/questions/answer.ts";
 import { createResourceRegistry } from "../../tool_server/resources/resource_registry.ts";
 import { countRows } from "../../tool_server/tools/count_rows.ts";
 import {

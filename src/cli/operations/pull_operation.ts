@@ -6,7 +6,7 @@ import { createGunzip } from "node:zlib";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
-import { knownModel } from "../../llm/onnx/known_models.ts";
+import { knownModel } from "../../llm/onnx/read_model_folder.ts";
 import type { Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 

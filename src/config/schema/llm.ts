@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { CompletionKind, EmbeddingKind } from "../../llm/provider_kinds.ts";
-import { poolings } from "../../llm/onnx/pooling_kinds.ts";
+import { type CompletionKind, type EmbeddingKind, poolings } from "../../llm/provider_kinds.ts";
 import {
   apiKey,
   choice,

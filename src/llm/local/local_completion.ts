@@ -1,7 +1,6 @@
 import { createSlices } from "../../core/async/yield.ts";
-import { cutToTokens } from "../../text/cut_to_tokens.ts";
+import { countTokens, cutToTokens } from "../../text/token_count.ts";
 import { splitSentences } from "../../text/sentences.ts";
-import { countTokens } from "../../text/token_count.ts";
 import { searchStem } from "../../text/word_stem.ts";
 import { isFunctionWord, words } from "../../text/words.ts";
 import {
@@ -50,7 +49,9 @@ const idleVerbs: ReadonlySet<string> = new Set(
  */
 export function localCompletion(onUsage?: OnUsage): CompletionProvider {
   async function answered(request: CompletionRequest): Promise<{ text: string; usage: Usage }> {
-    const text = await answer(request);
+    const { grounding, signal } = request;
+    signal.throwIfAborted();
+    const text = grounding === undefined ? notAModel : await extractAnswer(grounding, signal) ?? notAnswered;
     const usage = usageOf(request, text);
     onUsage?.(usage);
     request.onUsage?.(usage);
@@ -74,12 +75,6 @@ export function localCompletion(onUsage?: OnUsage): CompletionProvider {
       yield { type: "end", usage, isCut: false };
     },
   };
-}
-
-async function answer({ grounding, signal }: CompletionRequest): Promise<string> {
-  signal.throwIfAborted();
-  if (grounding === undefined) return notAModel;
-  return await extractAnswer(grounding, signal) ?? notAnswered;
 }
 
 /** Grounding is part of the messages already. */
@@ -157,10 +152,7 @@ function questionStems(question: string): string[] {
  * How rare each of some stems is among texts, from 0 upwards: the inverse document frequency of Okapi BM25 (Robertson
  * and Zaragoza, The Probabilistic Relevance Framework, 2009), with one added so that it is never negative.
  */
-function rarities(
-  stems: readonly string[],
-  texts: readonly ReadonlySet<string>[],
-): Map<string, number> {
+function rarities(stems: readonly string[], texts: readonly ReadonlySet<string>[]): Map<string, number> {
   return new Map(stems.map((stem) => {
     const holders = texts.reduce((sum, text) => sum + (text.has(stem) ? 1 : 0), 0);
     return [stem, Math.log(1 + (texts.length - holders + 0.5) / (holders + 0.5))];
@@ -192,16 +184,8 @@ function addCandidates(
   for (const { text, stems, own, header, isRow } of parts) {
     const near = (isRow ? stemsOf(header).intersection(asked) : before).union(heading);
     const told = isRow ? !asksRow || own.size > 0 : isStatement(text);
-    candidates.push({
-      order: candidates.length,
-      document: index,
-      text,
-      isStatement: told,
-      stems,
-      title,
-      near,
-      around,
-    });
+    const order = candidates.length;
+    candidates.push({ order, document: index, text, isStatement: told, stems, title, near, around });
     if (!told && !text.startsWith("|") && !isRow) heading = own;
     before = own;
   }

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { availableParallelism } from "node:os";
 import { createGate } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
@@ -6,9 +7,10 @@ import { startThread } from "../../core/async/thread.ts";
 import { openPackedFiles } from "../../core/files/packed_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { ProviderError } from "../provider_error.ts";
-import { findNativeLibrary, libraryAdvice } from "./native_library.ts";
 import type { ModelReply, ModelRequest, ModelStart } from "./onnx_worker.ts";
 import { modelFolderOf, type ModelSettings } from "./read_model_folder.ts";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** A model, for one of those that use it. */
 export interface OnnxModel extends AsyncDisposable {
@@ -142,4 +144,35 @@ async function openThread(start: ModelStart, { ffi = [] }: { readonly ffi?: stri
     ask: (request: ModelRequest) => ask(request).catch(fail),
     close,
   };
+}
+
+/** Where to get the library, and what goes without it. */
+const libraryAdvice =
+  "WebAssembly on one thread then runs the models, 10 to 50 times as slow; for ONNX Runtime's library run " +
+  "`npm install --prefix DIR onnxruntime-node@1.30.0` and set models.library_path to DIR, or unpack the package as the " +
+  "folder onnxruntime-node beside the executable (docs/rag.md)";
+
+/**
+ * The folder of ONNX Runtime's library for this system: in the one that is configured, else in `onnxruntime-node` beside the
+ * executable. Undefined where it is in neither.
+ *
+ * @param configured an unpacked package onnxruntime-node, one that npm installed it into, or the library's own
+ * @throws {AppError} `invalid` where one is configured and has none
+ */
+async function findNativeLibrary(configured: string | undefined): Promise<string | undefined> {
+  const program = Deno.build.standalone ? Deno.execPath() : fileURLToPath(Deno.mainModule);
+  const folder = configured ?? join(dirname(program), "onnxruntime-node");
+  const binding = join("bin", "napi-v6", process.platform, process.arch);
+  const places = [".", binding, join("package", binding), join("node_modules", "onnxruntime-node", binding)];
+  for (const within of places) {
+    const path = join(folder, within);
+    const isThere = await Deno.stat(join(path, "onnxruntime_binding.node")).then(() => true, () => false);
+    if (isThere) return path;
+  }
+  if (configured === undefined) return undefined;
+  throw new AppError(
+    "invalid",
+    `models.library_path: cannot use ${configured}: it holds no onnxruntime_binding.node for ` +
+      `${process.platform}/${process.arch}; ${libraryAdvice}`,
+  );
 }

@@ -1,7 +1,14 @@
 import { sleep as wait } from "../../core/async/deadline.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
-import { asAttemptError, AttemptError } from "./attempt_error.ts";
+import {
+  asAttemptError,
+  AttemptError,
+  maxJsonBytes,
+  readItems,
+  readJson,
+  type StreamItem,
+} from "./read_reply.ts";
 import {
   type Attempt,
   type AttemptRequest,
@@ -9,7 +16,6 @@ import {
   startAttempt,
   type VendorInterface,
 } from "./http_attempt.ts";
-import { maxJsonBytes, readItems, readJson, type StreamItem } from "./read_reply.ts";
 
 const maxAttempts = 4;
 const defaultLongestAskedDelayMs = 60_000;
@@ -91,23 +97,18 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
     async *stream<T>({ read, ...request }: StreamRequest<T>): AsyncGenerator<T, void, undefined> {
       requireKey();
       const accept = request.format === "events" ? "text/event-stream" : "application/x-ndjson";
-      const { attempt, first, items } = await runAttempts(
-        options,
-        vendor,
-        request,
-        accept,
-        async (attempt) => {
-          let hasItem = false;
-          // a model may think in silence before its first word, for as long as the attempt may take
-          const silenceMs = () => hasItem || options.perAttemptTimeoutMs === 0 ? stallMs : Infinity;
-          const items = readItems(await attempt.fetch(), attempt, request.format, silenceMs);
-          const first = await items.next();
-          if (first.done) throw new AttemptError("provider", "the stream is empty", { isPassing: true });
-          hasItem = true;
-          attempt.deadline.lift();
-          return { attempt, first: first.value, items };
-        },
-      );
+      const open = async (attempt: Attempt) => {
+        let hasItem = false;
+        // a model may think in silence before its first word, for as long as the attempt may take
+        const silenceMs = () => hasItem || options.perAttemptTimeoutMs === 0 ? stallMs : Infinity;
+        const items = readItems(await attempt.fetch(), attempt, request.format, silenceMs);
+        const first = await items.next();
+        if (first.done) throw new AttemptError("provider", "the stream is empty", { isPassing: true });
+        hasItem = true;
+        attempt.deadline.lift();
+        return { attempt, first: first.value, items };
+      };
+      const { attempt, first, items } = await runAttempts(options, vendor, request, accept, open);
       const readItem = (item: StreamItem): T => {
         try {
           return read(item);

@@ -3,8 +3,7 @@ import type { Span } from "../../core/tracing.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
 import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
 import { isPassingStatus, kindOfStatus } from "../provider_error.ts";
-import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
-import { type Incoming, readErrorBody } from "./read_reply.ts";
+import { asBrokenConnection, AttemptError, type Incoming, readErrorBody } from "./read_reply.ts";
 import { cutOutEcho, scrubSecrets } from "./scrub_secrets.ts";
 
 /** Headers by name, as configuration and vendors' adapters give them. */

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { CompletionProvider, ProviderOptions, Usage } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, type Prompt, vendorCompletion } from "../read_completion.ts";
+import { type CompletionDelta, longestAnswer, type Prompt, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../provider_error.ts";
 import { createVendorExchange, versionedUrl } from "../transport/exchange.ts";
 import { parseItem, replyReader } from "../transport/read_reply.ts";
-import { longestAnswer } from "./longest_answer.ts";
 
 const wireUsage = z.object({
   input_tokens: z.number().nullish(),

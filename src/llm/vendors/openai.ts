@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CompletionProvider, EmbeddingProvider, ProviderOptions } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, vendorCompletion } from "../read_completion.ts";
+import { type CompletionDelta, isOpenaiThinker, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../provider_error.ts";
 import {
   bearer,
@@ -12,7 +12,6 @@ import {
 } from "../transport/exchange.ts";
 import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
-import { isOpenaiThinker } from "./longest_answer.ts";
 
 /** What may be read at no cost. */
 const ping = "/models";
@@ -195,15 +194,15 @@ function withEitherLimitName(
   return {
     ...exchange,
     async send(request) {
-      const name = current;
+      const [name, other] = [current, otherThan(current)];
       try {
         return await exchange.send(named(request, name));
       } catch (refusal) {
         if (!asksForOther(refusal, name)) throw refusal;
-        const reply = await exchange.send(named(request, otherThan(name))).catch((thrown: unknown) => {
+        const reply = await exchange.send(named(request, other)).catch((thrown: unknown) => {
           throw isRefusal(thrown) ? refusal : thrown;
         });
-        current = otherThan(name);
+        current = other;
         return reply;
       }
     },
@@ -242,9 +241,8 @@ function asksForOther(thrown: unknown, name: TokenLimitName): boolean {
   const { detail } = thrown;
   // then the number is refused, whatever its name
   if (/\b(?:too (?:large|high|long|big)|maximum|at most|exceed\w*)\b/i.test(detail)) return false;
+  const unknown =
+    /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i;
   return new RegExp(`\\b${otherThan(name)}\\b`).test(detail) ||
-    (new RegExp(`\\b${name}\\b`).test(detail) &&
-      /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i.test(
-        detail,
-      ));
+    (new RegExp(`\\b${name}\\b`).test(detail) && unknown.test(detail));
 }

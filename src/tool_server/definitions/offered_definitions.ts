@@ -8,11 +8,10 @@ import type { ReadDefinitions, ResourceDefinition } from "./read_definitions.ts"
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
-import type { CallContext, JsonObject } from "../call_context.ts";
+import { type CallContext, type JsonObject, tellElapsed } from "../call_context.ts";
 import type { ResourceDescription, ResourceSource } from "../resources/resource_registry.ts";
 import { createTool, dataNotice, type Tool } from "../tools/tool.ts";
 import { z } from "zod";
-import { tellElapsed } from "../progress.ts";
 import type { ToolDefinition } from "./tool_definitions.ts";
 import { rowsReply, statementErrorReply, statementErrorText } from "../tools/statement_reply.ts";
 

@@ -1,6 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { defined } from "../../core/defined.ts";
-import { isMap } from "../../core/yaml/value_tree.ts";
+import { isMap, valueAt } from "../../core/yaml/value_tree.ts";
 import type { CallClient, JsonObject } from "../call_context.ts";
 import { viewExtension, viewMimeType } from "../view/view_resource.ts";
 import { linksSince } from "./protocol_version.ts";
@@ -10,10 +10,10 @@ import { tasksExtension } from "./tasks.ts";
 interface ClientFacts {
   /** The request's `params._meta`. */
   readonly meta: unknown;
-  /** What it said that it can do; undefined counts as nothing. */
-  readonly capabilities: unknown;
-  /** The answers to questions of an earlier call. */
-  readonly answers: JsonObject | undefined;
+  /** Optional: what it said that it can do. */
+  readonly capabilities?: unknown;
+  /** Optional: the answers to questions of an earlier call. */
+  readonly answers?: JsonObject | undefined;
   readonly takesLinks: boolean;
   /** Sends a notification while the request is answered; whoever has gone is told nothing. */
   readonly notify: (notification: ProgressNotification) => void;
@@ -33,11 +33,11 @@ export interface ProgressNotification {
 /** What the client of a call can do. `told`: how far the call was before, where it is handled again. */
 export function callClientOf(facts: ClientFacts, told = { progress: -Infinity }): CallClient {
   const { meta, capabilities, answers, takesLinks, notify } = facts;
-  const progressToken = member(meta, "progressToken");
+  const progressToken = valueAt(meta, ["progressToken"]);
   // a number that JavaScript cannot hold exactly could not be told as it came
   const isAsked = typeof progressToken === "string" ||
     (typeof progressToken === "number" && Math.abs(progressToken) <= Number.MAX_SAFE_INTEGER);
-  const extensions = member(capabilities, "extensions");
+  const extensions = valueAt(capabilities, ["extensions"]);
   return {
     notifyProgress: !isAsked ? undefined : (progress, total, message) => {
       if (!(progress > told.progress)) return;
@@ -47,11 +47,11 @@ export function callClientOf(facts: ClientFacts, told = { progress: -Infinity })
         params: { progressToken, progress, ...defined({ total }), message },
       });
     },
-    canAsk: takesForms(member(capabilities, "elicitation")),
+    canAsk: takesForms(valueAt(capabilities, ["elicitation"])),
     answers,
-    showsViews: namesViews(member(extensions, viewExtension)),
+    showsViews: namesViews(valueAt(extensions, [viewExtension])),
     takesLinks,
-    takesTasks: member(extensions, tasksExtension) !== undefined,
+    takesTasks: valueAt(extensions, [tasksExtension]) !== undefined,
   };
 }
 
@@ -71,7 +71,7 @@ export function createCallClients(server: Server): (context: ServerContext) => C
     return {
       ...callClientOf({
         meta: mcpReq._meta,
-        capabilities: member(envelope, CLIENT_CAPABILITIES_META_KEY) ?? server.getClientCapabilities(),
+        capabilities: valueAt(envelope, [CLIENT_CAPABILITIES_META_KEY]) ?? server.getClientCapabilities(),
         answers: mcpReq.inputResponses,
         takesLinks: envelope !== undefined || (revision !== undefined && revision >= linksSince),
         notify(notification) {
@@ -91,11 +91,6 @@ function takesForms(elicitation: unknown): boolean {
 }
 
 function namesViews(extension: unknown): boolean {
-  const mimeTypes = member(extension, "mimeTypes");
+  const mimeTypes = valueAt(extension, ["mimeTypes"]);
   return Array.isArray(mimeTypes) && mimeTypes.includes(viewMimeType);
-}
-
-/** A member of what may be no object; undefined where it is not there. */
-export function member(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -12,7 +12,7 @@ import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Change, Changes } from "../changes.ts";
-import { valueAt } from "../../core/yaml/value_tree.ts";
+import { isMap, valueAt } from "../../core/yaml/value_tree.ts";
 
 /** Streams that may be open at once, in all and of one caller. */
 const maxStreams = 1000;
@@ -143,7 +143,7 @@ function eventOf(change: Change): ServerEvent {
 }
 
 /** The resources that a `subscriptions/listen` asks for; the SDK refuses what is not as expected. */
-export function urisOf(params: unknown): readonly string[] {
+function urisOf(params: unknown): readonly string[] {
   const uris = valueAt(params, ["notifications", "resourceSubscriptions"]);
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }
@@ -179,14 +179,13 @@ export function createConnectionChanges(changes: Changes, principal: Principal) 
     },
     /** Notes a message of the client's that begins or ends to ask for resources. */
     notice(message: unknown): void {
-      if (typeof message !== "object" || message === null || !("method" in message)) return;
-      const params = "params" in message ? message.params : undefined;
-      if (message.method === "subscriptions/listen" && "id" in message) {
-        wishes.set(message.id, urisOf(params));
+      if (!isMap(message)) return;
+      const { method, params } = message;
+      if (method === "subscriptions/listen" && "id" in message) {
+        wishes.set(message["id"], urisOf(params));
         renew();
-      } else if (message.method === "notifications/cancelled") {
-        const id = typeof params === "object" && params !== null && "requestId" in params && params.requestId;
-        if (wishes.delete(id)) renew();
+      } else if (method === "notifications/cancelled" && wishes.delete(valueAt(params, ["requestId"]))) {
+        renew();
       }
     },
     subscribe(uri: string): void {

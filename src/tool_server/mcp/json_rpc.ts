@@ -4,8 +4,7 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import type { Params } from "./call_report.ts";
-import { instructionsFor } from "./instructions.ts";
+import type { Params } from "./answer_call.ts";
 import {
   answerError,
   errorReply,
@@ -13,10 +12,11 @@ import {
   type JsonRpcReply,
   methodNotFound,
 } from "./json_rpc_error.ts";
-import { createMethods, type McpOptions, type Method, toolsPage } from "./methods.ts";
+import { createMethods, type McpOptions, type Method, pageOf } from "./methods.ts";
 import { currentVersion, versionFor } from "./protocol_version.ts";
 import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
+import type { Principal } from "../../core/principal.ts";
 
 /** Requests of 2026-07-28 and later have an envelope, and their results say more. */
 export type Revision = "older" | "now";
@@ -79,22 +79,6 @@ export function isCancellation(message: unknown): message is { params?: { reques
   return isMap(message) && message["method"] === "notifications/cancelled" && !("id" in message);
 }
 
-/** What the server offers, in MCP's words. */
-export const capabilities = {
-  tools: {},
-  resources: {},
-  prompts: {},
-  completions: {},
-  extensions: { [viewExtension]: {} },
-} as const;
-
-export const capabilitiesWithChanges = {
-  ...capabilities,
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-} as const;
-
 /** Bare JSON-RPC, for which `initialize` is not needed, and MCP before 2026-07-28. */
 function olderRevisions(options: McpOptions) {
   const complete = (result: object) => "contents" in result ? { contents: result.contents } : result;
@@ -102,7 +86,7 @@ function olderRevisions(options: McpOptions) {
     ...createMethods(options),
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
-      capabilities,
+      capabilities: capabilitiesOf({ tells: false }),
       serverInfo: options.serverInfo,
       instructions: instructionsFor(options, principal),
     })],
@@ -134,14 +118,18 @@ function currentRevision({ tasks, ...options }: McpOptions & { readonly tasks?: 
   return { methods, complete, prepareTools: createListPreparer(complete) };
 }
 
-/** What a server object or a revision offers, by whether it tells of changes and makes tasks. */
+/** What the server offers, in MCP's words, by whether it tells of changes and makes tasks. */
 export function capabilitiesOf(
-  { tasks, tells }: { readonly tasks: Tasks | undefined; readonly tells: boolean },
+  { tasks, tells }: { readonly tasks?: Tasks | undefined; readonly tells: boolean },
 ) {
-  const offered = tells ? capabilitiesWithChanges : capabilities;
-  return tasks === undefined
-    ? offered
-    : { ...offered, extensions: { ...offered.extensions, [tasksExtension]: {} } };
+  const list = tells ? { listChanged: true } : {};
+  return {
+    tools: list,
+    resources: tells ? { ...list, subscribe: true } : list,
+    prompts: list,
+    completions: {},
+    extensions: { [viewExtension]: {}, ...(tasks && { [tasksExtension]: {} }) },
+  };
 }
 
 /**
@@ -171,7 +159,7 @@ interface PreparedResult {
 function createListPreparer(complete: (result: object, method: string) => object) {
   const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
   return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
-    const { number, result } = toolsPage(tools, cursor);
+    const { number, result } = pageOf("tools", tools, cursor);
     const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
     const known = pages.get(number);
     if (known !== undefined) return known;
@@ -212,16 +200,82 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
 
 /** A reply as it goes over the wire. */
 export function replyText(reply: JsonRpcReply | readonly JsonRpcReply[]): string {
-  if (isBatch(reply)) return `[${reply.map(replyText).join(",")}]`;
+  if (!("id" in reply)) return `[${reply.map(replyText).join(",")}]`;
   if (!("result" in reply) || !isPrepared(reply.result)) return JSON.stringify(reply);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(reply.id)},"result":${reply.result.preparedJson}}`;
 }
 
-function isBatch(reply: JsonRpcReply | readonly JsonRpcReply[]): reply is readonly JsonRpcReply[] {
-  return Array.isArray(reply);
+function isPrepared(result: unknown): result is PreparedResult {
+  return isMap(result) && typeof result["preparedJson"] === "string";
 }
 
-function isPrepared(result: unknown): result is PreparedResult {
-  return typeof result === "object" && result !== null && "preparedJson" in result &&
-    typeof result.preparedJson === "string";
+interface Named {
+  readonly name: string;
+}
+
+/**
+ * What an MCP client is told at the start, for its model (MCP, Lifecycle): what there is, and which tool is for what; of
+ * tools and prompts, those that the caller may use. Where there are several databases, a call that names its own does not
+ * depend on what another conversation of the same user has selected.
+ */
+export function instructionsFor(
+  { registry, prompts, databaseChoice }: {
+    readonly registry: { listTools(principal: Principal): readonly Named[] };
+    readonly prompts: { list(principal: Principal): readonly Named[] };
+    /** Optional: none where there is nothing to choose from. */
+    readonly databaseChoice?: { count(principal: Principal): number } | undefined;
+  },
+  principal: Principal,
+): string {
+  const tools = new Set(registry.listTools(principal).map(({ name }) => name));
+  const steps = Object.entries(stepWith).filter(([tool]) => tools.has(tool))
+    .map(([tool, purpose]) => `${tool} ${purpose}`);
+  const hasDocuments = documentTools.some((tool) => tools.has(tool));
+  const databases = databaseChoice?.count(principal) ?? 1;
+  return [
+    `Read-only access to ${hasDocuments ? "documents and " : ""}PostgreSQL databases.`,
+    ...(steps.length === 0 ? [] : [`Call ${inOrder(steps)}.`]),
+    ...(steps.length > 0 && databases > 1 ? ["Name `database` in each call."] : []),
+    ...besides(tools),
+    ...promptsText(prompts.list(principal).map(({ name }) => name)),
+    "Nothing can be written.",
+  ].join(" ");
+}
+
+const documentTools = ["ask_pipeline", "search", "search_knowledgebase"];
+
+const stepWith = {
+  list_databases: "to see which you may use",
+  get_schema_info: "for their tables and columns",
+  find_tools: "for tools that are not listed",
+  query_database: "with SQL or a request in words",
+};
+
+const others = [
+  { tools: ["search", "fetch", "ask_pipeline"], purpose: "for documents" },
+  { tools: ["search_knowledgebase"], purpose: "for how things work" },
+  { tools: ["similarity_search"], purpose: "for rows by their meaning" },
+  { tools: ["analyze_health", "top_queries", "recommend_indexes"], purpose: "for a slow or ailing database" },
+  { tools: ["read_resource"], purpose: "for resources" },
+];
+
+function besides(offered: ReadonlySet<string>): string[] {
+  const parts = others.flatMap(({ tools, purpose }) => {
+    const here = tools.filter((tool) => offered.has(tool));
+    return here.length === 0 ? [] : [`${here.join(", ")} ${purpose}`];
+  });
+  return parts.length === 0 ? [] : [`Besides: ${parts.join("; ")}.`];
+}
+
+function inOrder(steps: readonly string[]): string {
+  return steps.map((step, at) => at > 0 && at === steps.length - 1 ? `then ${step}` : step).join(", ");
+}
+
+/** How many prompts are named; a definitions file may have any number. */
+const namedPrompts = 4;
+
+function promptsText(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > namedPrompts ? ` and ${names.length - namedPrompts} more` : "";
+  return [`Prompts: ${names.slice(0, namedPrompts).join(", ")}${more}.`];
 }

@@ -1,7 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { defined } from "../../core/defined.ts";
 import type { RequestId } from "../../calls/calls_under_way.ts";
-import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
+import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { valueAt } from "../../core/yaml/value_tree.ts";
 
@@ -15,42 +15,11 @@ export type JsonRpcReply =
   & { readonly jsonrpc: "2.0"; readonly id: RequestId }
   & ({ readonly result: unknown } | { readonly error: JsonRpcError });
 
-/** What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, Streamable HTTP), by number. */
-export const messageErrors = {
-  [-32700]: {
-    means: "The body is not JSON in UTF-8, or too complex",
-    remedy: "Send JSON; the message says what is too complex",
-  },
-  [-32600]: {
-    means: "The message is not a request of JSON-RPC 2.0, or its HTTP request is not as expected",
-    remedy: "Correct what the message names; the HTTP status says more",
-  },
-  [-32601]: {
-    means: "There is no such method",
-    remedy:
-      "Use a method of tools, resources, prompts or `completion/complete`, `server/discover`, or before " +
-      "2026-07-28 `initialize` and `ping`",
-  },
-  [-32000]: {
-    means: "`MCP-Protocol-Version` names no revision that is spoken, or `Accept` lacks JSON",
-    remedy: "Name one that the message lists; accept both",
-  },
-  [-32020]: {
-    means:
-      "`MCP-Protocol-Version`, `Mcp-Method` or `Mcp-Name` is missing, or says something else than the body",
-    remedy: "Have the header repeat what the body says; a proxy may have changed it",
-  },
-  [-32021]: {
-    means: "The client does not say that it can do what the method needs",
-    remedy: "Declare the capability that the message names",
-  },
-  [-32022]: {
-    means: "The envelope of the request names no revision that is spoken",
-    remedy: "Name one of `data.supported`",
-  },
-} as const satisfies Readonly<Record<number, ErrorMeaning>>;
-
-type MessageErrorNumber = keyof typeof messageErrors;
+/**
+ * What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, Streamable HTTP). The SDK
+ * alone answers with -32022.
+ */
+export type MessageErrorNumber = -32700 | -32600 | -32601 | -32000 | -32020 | -32021 | -32022;
 
 export const parseError: JsonRpcError & { readonly code: MessageErrorNumber } = {
   code: -32700,
@@ -58,15 +27,12 @@ export const parseError: JsonRpcError & { readonly code: MessageErrorNumber } = 
 };
 export const invalidRequest: MessageErrorNumber = -32600;
 export const methodNotFound: MessageErrorNumber = -32601;
-
-/** MCP 2026-07-28: the request does not say that its client can do what the method needs. */
-export const missingCapability: MessageErrorNumber = -32021;
-
-/** MCP 2026-07-28: a header says something else than the body. */
-export const headerMismatch: MessageErrorNumber = -32020;
-
 /** An HTTP request that MCP's transport before 2026-07-28 does not take. */
 export const transportFault: MessageErrorNumber = -32000;
+/** A header says something else than the body. */
+export const headerMismatch: MessageErrorNumber = -32020;
+/** The request does not say that its client can do what the method needs. */
+export const missingCapability: MessageErrorNumber = -32021;
 
 /** Those of section 5.1 where one fits, else Postern's own. */
 export const errorNumbers = {
@@ -90,11 +56,7 @@ export function errorObject(error: unknown): JsonRpcError {
     return { code: error.code, message: error.message, ...defined({ data: error.data }) };
   }
   if (!(error instanceof AppError)) return { code: errorNumbers.internal, message: "Internal error" };
-  return {
-    code: errorNumbers[error.code],
-    message: error.message,
-    ...defined({ data: error.data }),
-  };
+  return { code: errorNumbers[error.code], message: error.message, ...defined({ data: error.data }) };
 }
 
 /** The same for the answer to a method: what nobody foresaw is told in the log. */

@@ -7,11 +7,11 @@ import {
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
 import { defined } from "../../core/defined.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Changes } from "../changes.ts";
 import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
-import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import {
@@ -21,8 +21,8 @@ import {
   callToolAsTask,
   type McpCall,
   namedWithArguments,
+  type Params,
 } from "./answer_call.ts";
-import type { Params } from "./call_report.ts";
 import { type Tasks, tasksExtension } from "./tasks.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
 
@@ -59,18 +59,20 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
   const called = (
     method: McpCall["method"],
     run: (params: Params, context: CallContext) => object | Promise<object>,
+  ): [string, Method] => [method, (params, caller, id) => {
+    const call = { method, params, id, signal: caller.signal };
+    return answerCall(options, call, caller, async (context) => await run(params, context));
+  }];
+  const listed = (
+    method: string,
+    list: ListName,
+    itemsFor: (principal: Principal) => readonly object[],
   ): [string, Method] => [
     method,
-    (params, caller, id) =>
-      answerCall(
-        options,
-        { method, params, id, signal: caller.signal },
-        caller,
-        async (context) => await run(params, context),
-      ),
+    ({ cursor }, { principal }) => pageOf(list, itemsFor(principal), cursor).result,
   ];
   return new Map<string, Method>([
-    ["tools/list", ({ cursor }, { principal }) => toolsPage(registry.listTools(principal), cursor).result],
+    listed("tools/list", "tools", registry.listTools),
     ["tools/call", async (params, caller, id) => {
       const { client, signal } = caller;
       const call = { method: "tools/call", params, id, meta: params["_meta"], signal } as const;
@@ -81,18 +83,9 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       if ("taskId" in result) return { resultType: "task", ...result };
       return result.ask === undefined ? result : inputRequest(result.ask);
     }],
-    ["resources/list", ({ cursor }, { principal }) => {
-      const { items, nextCursor } = pageOf("resources", resources.list(principal), cursor);
-      return { resources: items, ...defined({ nextCursor }) };
-    }],
-    ["resources/templates/list", ({ cursor }, { principal }) => {
-      const { items, nextCursor } = pageOf("resource templates", resources.templates(principal), cursor);
-      return { resourceTemplates: items, ...defined({ nextCursor }) };
-    }],
-    ["prompts/list", ({ cursor }, { principal }) => {
-      const { items, nextCursor } = pageOf("prompts", prompts.list(principal), cursor);
-      return { prompts: items, ...defined({ nextCursor }) };
-    }],
+    listed("resources/list", "resources", resources.list),
+    listed("resources/templates/list", "resource templates", resources.templates),
+    listed("prompts/list", "prompts", prompts.list),
     called("resources/read", async (params, call) => {
       const { contents, freshness } = await resources.read(addressIn(params), call);
       return { contents, ...freshness };
@@ -111,7 +104,7 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
       called("pgedge/listDatabases", (_params, { principal }) => databaseChoice.listDatabases(principal)),
       called(
         "pgedge/selectDatabase",
-        (params, { principal }) => databaseChoice.selectDatabase(params, principal),
+        (params, call) => databaseChoice.selectDatabase(params, call.principal),
       ),
     ],
   ]);
@@ -120,7 +113,7 @@ export function createMethods(options: McpOptions, tasks?: Tasks): ReadonlyMap<s
 type TaskAnswer = (taskId: unknown, context: CallContext) => Promise<object>;
 
 /** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
-export function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
+function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAnswer])[] {
   const methods: readonly (readonly [McpCall["method"], TaskAnswer])[] = [
     ["tasks/get", async (taskId, { principal }) => {
       const { view, ended } = await tasks.get(principal, taskId);
@@ -150,12 +143,6 @@ export function taskMethods(tasks: Tasks): (readonly [McpCall["method"], TaskAns
       `Cannot answer ${method}: the request does not declare the extension ${tasksExtension}`,
     );
   }]);
-}
-
-/** A page of the list of tools, and its number. @throws {AppError} `invalid` */
-export function toolsPage(tools: readonly ToolDescription[], cursor: unknown) {
-  const { items, number, nextCursor } = pageOf("tools", tools, cursor);
-  return { number, result: { tools: items, ...defined({ nextCursor }) } };
 }
 
 /** Values for an argument of a prompt or a variable of a resource template that begin with what is there already. */
@@ -200,10 +187,8 @@ export function addressIn({ uri }: Params, doing = "read"): string {
 }
 
 function noReference(): never {
-  throw new AppError(
-    "invalid",
-    'Cannot complete: params.ref must be a "ref/prompt" with a name or a "ref/resource" with a uri',
-  );
+  const expected = 'params.ref must be a "ref/prompt" with a name or a "ref/resource" with a uri';
+  throw new AppError("invalid", `Cannot complete: ${expected}`);
 }
 
 /** What was chosen before, from `params.context.arguments`. */
@@ -217,19 +202,11 @@ function givenIn(context: unknown): Readonly<Record<string, string>> {
 
 const pageSize = 100;
 
-/** The part of a list that one reply holds. */
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly number: number;
-  /** Leads to the next page; absent on the last one. */
-  readonly nextCursor?: string;
-}
-
 /**
- * The page of a list that a cursor leads to; the first one without (MCP, Pagination).
+ * The page of a list that a cursor leads to, the first one without, and its number (MCP, Pagination).
  * @throws {AppError} `invalid` where the cursor leads to no page of it
  */
-export function pageOf<Item>(list: ListName, items: readonly Item[], cursor: unknown): Page<Item> {
+export function pageOf(list: ListName, items: readonly object[], cursor: unknown) {
   const number = cursor === undefined ? 0 : pageNumber(list, cursor);
   const start = number * pageSize;
   if (!Number.isSafeInteger(number) || (number > 0 && start >= items.length)) {
@@ -239,10 +216,14 @@ export function pageOf<Item>(list: ListName, items: readonly Item[], cursor: unk
     });
   }
   const end = start + pageSize;
+  const page = items.length <= pageSize ? items : items.slice(start, end);
+  const nextCursor = end < items.length ? btoa(`${list} ${number + 1}`) : undefined;
   return {
-    items: items.length <= pageSize ? items : items.slice(start, end),
     number,
-    ...(end < items.length ? { nextCursor: btoa(`${list} ${number + 1}`) } : {}),
+    result: {
+      [list === "resource templates" ? "resourceTemplates" : list]: page,
+      ...defined({ nextCursor }),
+    },
   };
 }
 

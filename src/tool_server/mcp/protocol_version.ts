@@ -9,7 +9,7 @@ import {
 import type { RequestId } from "../../calls/calls_under_way.ts";
 import { defined } from "../../core/defined.ts";
 import { isMap } from "../../core/yaml/value_tree.ts";
-import type { Params } from "./call_report.ts";
+import type { Params } from "./answer_call.ts";
 import {
   errorReply,
   headerMismatch,
@@ -79,12 +79,8 @@ export function exchangeOf(headers: Headers, message: unknown): Exchange {
     });
   }
   if (!/application\/(?:json|\*)|\*\/\*/.test(accept)) {
-    const reason = "Not Acceptable: Client must accept both application/json and text/event-stream";
-    return {
-      kind: "refused",
-      status: 406,
-      reply: errorReply(null, { code: transportFault, message: reason }),
-    };
+    const message = "Not Acceptable: Client must accept both application/json and text/event-stream";
+    return refused(null, { code: transportFault, message }, 406);
   }
   const isResponse = isMap(message) && !("method" in message) && ("result" in message || "error" in message);
   // who names no revision speaks the one before (MCP 2025-06-18, Protocol Version Header)
@@ -160,35 +156,25 @@ function headerFault(
   method: string,
   params: Params,
 ): JsonRpcError | undefined {
+  const missing = (body: string, header: string) =>
+    mismatch("(missing)", `the body ${body} but the required ${header} header is absent`);
   if (protocolVersionHeader === undefined) {
-    return mismatch(
-      "(missing)",
-      `the body envelope names protocol version ${currentVersion} but the required MCP-Protocol-Version header is absent`,
-    );
+    return missing(`envelope names protocol version ${currentVersion}`, "MCP-Protocol-Version");
   }
-  if (mcpMethodHeader === undefined) {
-    return mismatch(
-      "(missing)",
-      `the body names method ${method} but the required Mcp-Method header is absent`,
-    );
-  }
+  if (mcpMethodHeader === undefined) return missing(`names method ${method}`, "Mcp-Method");
   const field = namedBy.get(method);
   if (field === undefined) return undefined;
   const value = params[field];
   // what is no string is refused by the method
-  const inBody = typeof value === "string" ? `the body carries params.${field}="${value}"` : undefined;
-  if (mcpNameHeader === undefined) {
-    return inBody === undefined
-      ? undefined
-      : mismatch("(missing)", `${inBody} but the required Mcp-Name header is absent`);
-  }
+  const inBody = typeof value === "string" ? `carries params.${field}="${value}"` : undefined;
+  if (mcpNameHeader === undefined) return inBody === undefined ? undefined : missing(inBody, "Mcp-Name");
   const name = decodedName(mcpNameHeader);
   if (name === undefined) {
     return mismatch(mcpNameHeader, "the Mcp-Name header carries an invalid Base64 sentinel value");
   }
   return inBody === undefined || name === value
     ? undefined
-    : mismatch(mcpNameHeader, `${inBody} but the Mcp-Name header names "${name}"`);
+    : mismatch(mcpNameHeader, `the body ${inBody} but the Mcp-Name header names "${name}"`);
 }
 
 function mismatch(header: string, body: string): JsonRpcError {
@@ -219,6 +205,6 @@ function hasEnvelope(message: unknown): boolean {
   return isMap(meta) && PROTOCOL_VERSION_META_KEY in meta;
 }
 
-function refused(id: RequestId, error: JsonRpcError): Exchange {
-  return { kind: "refused", status: 400, reply: errorReply(id, error) };
+function refused(id: RequestId, error: JsonRpcError, status: 400 | 406 = 400): Exchange {
+  return { kind: "refused", status, reply: errorReply(id, error) };
 }

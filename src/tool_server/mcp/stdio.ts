@@ -12,10 +12,8 @@ import { addressIn, createMethods, type McpOptions } from "./methods.ts";
 import type { Tasks } from "./tasks.ts";
 import { type CallContext, withSignal } from "../call_context.ts";
 import { createCallClients } from "./call_client.ts";
-import { callMethods } from "./answer_call.ts";
-import type { Params } from "./call_report.ts";
-import { instructionsFor } from "./instructions.ts";
-import { cacheHints, capabilitiesOf } from "./json_rpc.ts";
+import { callMethods, type Params } from "./answer_call.ts";
+import { cacheHints, capabilitiesOf, instructionsFor } from "./json_rpc.ts";
 
 const notMessage = "expected one request or notification of JSON-RPC; batches are for HTTP";
 

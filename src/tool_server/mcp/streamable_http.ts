@@ -1,10 +1,10 @@
 import { CLIENT_CAPABILITIES_META_KEY, Server } from "@modelcontextprotocol/server";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import { isMap } from "../../core/yaml/value_tree.ts";
+import { isMap, valueAt } from "../../core/yaml/value_tree.ts";
 import { answerReply, jsonRpcReply } from "../http_replies.ts";
 import type { CallClient, CallContext } from "../call_context.ts";
-import { callClientOf, member, type ProgressNotification } from "./call_client.ts";
+import { callClientOf, type ProgressNotification } from "./call_client.ts";
 import { createChangeStreams, type ListenRequest } from "./change_streams.ts";
 import { capabilitiesOf, createJsonRpc, replyText, type Revision } from "./json_rpc.ts";
 import { errorObject, errorReply, type JsonRpcReply } from "./json_rpc_error.ts";
@@ -47,18 +47,6 @@ export function createStreamableHttp(
       new Server({ ...options.serverInfo }, { capabilities: capabilitiesOf({ tasks, tells: true }) }),
     logger,
   });
-
-  async function listen(
-    { request, callFor, isStillAdmitted }: ServedRequest,
-    streams: ReturnType<typeof createChangeStreams>,
-    message: ListenRequest["message"],
-  ): Promise<Response> {
-    try {
-      return await streams.listen({ request, message, caller: callFor(), isStillAdmitted });
-    } catch (error) {
-      return answerReply(errorReply(message.id, errorObject(error)));
-    }
-  }
 
   /** Answers with JSON; with an event stream where there is something to tell before the result, or nothing for long. */
   async function answer(
@@ -103,19 +91,17 @@ export function createStreamableHttp(
         case "older": {
           // an older client has said at its start what it can do, to nobody who is still there
           const { takesLinks } = exchange;
-          const meta = member(member(message, "params"), "_meta");
-          return await answer(served, "older", {
-            meta,
-            capabilities: undefined,
-            answers: undefined,
-            takesLinks,
-            takesEvents: true,
-          });
+          const meta = valueAt(message, ["params", "_meta"]);
+          return await answer(served, "older", { meta, takesLinks, takesEvents: true });
         }
         case "now": {
-          if (streams !== undefined && asksToListen(message)) return await listen(served, streams, message);
+          if (streams !== undefined && asksToListen(message)) {
+            return await streams.listen({ ...served, message, caller: callFor() }).catch((error) =>
+              answerReply(errorReply(message.id, errorObject(error)))
+            );
+          }
           const { _meta: meta, inputResponses } = exchange.params;
-          const capabilities = member(meta, CLIENT_CAPABILITIES_META_KEY);
+          const capabilities = valueAt(meta, [CLIENT_CAPABILITIES_META_KEY]);
           const answers = isMap(inputResponses) ? inputResponses : undefined;
           const { takesEvents } = exchange;
           return await answer(served, "now", { meta, capabilities, answers, takesLinks: true, takesEvents });
@@ -198,7 +184,7 @@ const comment = ":\n\n";
 const eventText = (data: string) => `event: message\ndata: ${data}\n\n`;
 
 function asksToListen(message: unknown): message is ListenRequest["message"] {
-  const id = member(message, "id");
-  return member(message, "method") === "subscriptions/listen" &&
+  const id = valueAt(message, ["id"]);
+  return valueAt(message, ["method"]) === "subscriptions/listen" &&
     (typeof id === "string" || typeof id === "number");
 }

@@ -13,7 +13,7 @@ import { type Answer, type AnswerQuestion, type Question, runStatement } from ".
 import { withAnswer } from "./ask_user.ts";
 import { buildPrompt, createMarks, type Prompt, repairMessages } from "./build_prompt.ts";
 import { type History, historyDatabase, type HistoryEntry, historyOwner } from "./history.ts";
-import { type Knowledge, noKnowledge, promptKnowledge } from "./prompt_knowledge.ts";
+import { type Knowledge, promptKnowledge } from "./prompt_knowledge.ts";
 import { readModelReply } from "./read_model_reply.ts";
 import { excerptSchema } from "./schema/schema_excerpt.ts";
 import type { SchemaIndex } from "./schema/schema_index.ts";
@@ -65,10 +65,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       await yieldToEventLoop();
       const { text: question, database } = asked;
       const { tables } = index.catalog;
-      const written = knowledge?.();
-      const known = written === undefined
-        ? noKnowledge
-        : promptKnowledge(written, asked, { tables, maxTokens: schemaTokens });
+      const known = promptKnowledge(knowledge?.(), asked, { tables, maxTokens: schemaTokens });
       const excerpt = excerptSchema(index, {
         question,
         recentStatements: recent.flatMap(({ reply }) => reply.kind === "statement" ? [reply.sql] : []),
@@ -140,18 +137,12 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   };
 }
 
-interface CheckedReply {
-  readonly answer: Answer;
-  /** Where there is something that the model can do better. */
-  readonly error?: StatementError;
-}
-
-/** Reads a model's reply, and runs the statement that it holds. */
+/** Reads a model's reply, and runs the statement that it holds. `error`: something that the model can do better. */
 async function answerFromReply(
   question: Question,
   completion: Completion,
   options: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
-): Promise<CheckedReply> {
+): Promise<{ readonly answer: Answer; readonly error?: StatementError }> {
   const { principal, signal, span } = question;
   const reply = await readModelReply(completion, async (sql) => {
     const check = await options.guard.check(sql, { principal, signal, span });
@@ -192,15 +183,13 @@ async function tryStatement(
   const { estimate } = plan;
   if (maxPlanCost !== undefined && estimate !== undefined && estimate.totalCost > maxPlanCost) {
     const { node, cost, rows } = estimate.dearest;
-    return {
-      kind: "refused",
-      reason:
-        `Cannot run the statement: PostgreSQL estimates its cost at ${rounded(estimate.totalCost)}, above ` +
-        `llm.max_plan_cost (${rounded(maxPlanCost)}); ${rounded(cost)} of it is ${node}, about ` +
-        `${
-          rounded(rows)
-        } rows. Ask for less, for example for a shorter period or for one customer\n\nSQL Query:\n${sql}`,
-    };
+    const reason =
+      `Cannot run the statement: PostgreSQL estimates its cost at ${rounded(estimate.totalCost)}, above ` +
+      `llm.max_plan_cost (${rounded(maxPlanCost)}); ${rounded(cost)} of it is ${node}, about ${
+        rounded(rows)
+      } rows. ` +
+      `Ask for less, for example for a shorter period or for one customer\n\nSQL Query:\n${sql}`;
+    return { kind: "refused", reason };
   }
   onStep?.("run");
   return await runStatement(question, sql);

@@ -16,7 +16,6 @@ export interface UserQuestion {
 interface FormField {
   readonly type: "string";
   readonly title: string;
-  readonly description?: string;
   readonly enum?: readonly string[];
   readonly maxLength?: number;
 }
@@ -77,30 +76,21 @@ export function askModelsQuestion(
   words: string,
   { round }: { readonly round: number },
 ): UserQuestion | undefined {
+  if (round >= maxRounds) return undefined;
   const options = listedOptions(words);
-  return form(round, {
+  const choice = { type: "string", title: "Choice", enum: options } as const;
+  const title = options.length > 1 ? "Or in your words" : "Answer";
+  const answer = { type: "string", title, maxLength: maxAnswerLength } as const;
+  return {
+    key: keyOf(round + 1),
     // the model has read what others wrote, so its words may be theirs
     message:
       "The model that writes the SQL statement asks, in its own words. Enter no passwords or keys.\n\n" +
       shown(words),
-    properties: {
-      ...(options.length > 1 ? { choice: { type: "string", title: "Choice", enum: options } } : {}),
-      answer: {
-        type: "string",
-        title: options.length > 1 ? "Or in your words" : "Answer",
-        maxLength: maxAnswerLength,
-      },
-    },
-    required: options.length > 1 ? [] : ["answer"],
-  });
-}
-
-function form(
-  round: number,
-  { message, ...fields }: Omit<UserQuestion["form"], "type"> & { readonly message: string },
-): UserQuestion | undefined {
-  if (round >= maxRounds) return undefined;
-  return { key: keyOf(round + 1), message, form: { type: "object", ...fields } };
+    form: options.length > 1
+      ? { type: "object", properties: { choice, answer }, required: [] }
+      : { type: "object", properties: { answer }, required: ["answer"] },
+  };
 }
 
 // the round stands in the key, so that nothing is kept between two calls, and nothing has to be believed

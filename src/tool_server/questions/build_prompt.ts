@@ -47,9 +47,8 @@ export function buildPrompt(input: PromptInput): Prompt {
     ]),
     {
       role: "user",
-      content: `${examplesText(input.examples)}It is ${
-        timeText(input.now, input.session)
-      }.\n\nThe request:\n${input.question}`,
+      content: `${examplesText(input.examples)}It is ${timeText(input.now, input.session)}.\n\n` +
+        `The request:\n${input.question}`,
     },
   ];
   // in the first of them, since some providers take no two messages of one side in a row
@@ -134,9 +133,8 @@ function schemaText(input: PromptInput): string {
     ? ""
     : ` (the part that fits the request; ${omittedTables} more tables are not described)`;
   const version = session === undefined ? "" : ` ${session.version}`;
-  return `${modelsText(input.models)}Database ${
-    JSON.stringify(database)
-  }, PostgreSQL${version}.\n\nSchema${omitted}:\n${fence.wrap(shown)}`;
+  return `${modelsText(input.models)}Database ${JSON.stringify(database)}, PostgreSQL${version}.\n\n` +
+    `Schema${omitted}:\n${fence.wrap(shown)}`;
 }
 
 function modelsText(models = ""): string {

@@ -19,11 +19,6 @@ export interface HistoryEntry {
   readonly at: number;
 }
 
-interface Recent {
-  readonly entries: readonly HistoryEntry[];
-  readonly generation: number;
-}
-
 const entriesPerOwner = 20;
 const entryLifetimeMs = 24 * 60 * 60 * 1000;
 /** Longest question and longest reply that is kept, in UTF-16 units. */
@@ -57,16 +52,6 @@ export function historyDatabase(
   return rights === "" ? name : `${name} as ${sha256(rights).slice(0, 32)}`;
 }
 
-/** A reply's statement or question back. */
-function replyText({ reply }: HistoryEntry): string {
-  return reply.kind === "statement" ? reply.sql : reply.text;
-}
-
-/** Whether an entry is small enough to be kept. */
-function isKept(entry: HistoryEntry): boolean {
-  return entry.question.length <= maxEntryText && replyText(entry).length <= maxEntryText;
-}
-
 /** Where it cannot be told; nothing is kept then. */
 const unknownGeneration = -1;
 
@@ -95,18 +80,16 @@ export function createHistory(state: State, logger: Logger) {
 
   return {
     /** The entries about one database, oldest first, and the owner's generation: another number after each `forget`. */
-    recent: (owner: string, database: string): Promise<Recent> =>
-      orWarn<Recent>("read", { entries: [], generation: unknownGeneration }, async () => {
+    recent: (owner: string, database: string) =>
+      orWarn("read", { entries: [], generation: unknownGeneration }, async () => {
         const [[generation] = [], rows = []] = await state.read([
           sql`SELECT (${generationOf(owner)}) AS generation`,
           sql`SELECT value, created_at FROM records
             WHERE ${ofOwner(owner)} AND alias = ${database} AND expires_at > ${state.now()} ORDER BY version`,
         ]);
-        const entries = rows.map(({ value, created_at: at }) => ({
-          ...JSON.parse(String(value)),
-          database,
-          at: Number(at),
-        }));
+        const entries = rows.map(({ value, created_at: at }): HistoryEntry => (
+          { ...JSON.parse(String(value)), database, at: Number(at) }
+        ));
         return { entries, generation: Number(generation?.["generation"]) };
       }),
 
@@ -115,12 +98,10 @@ export function createHistory(state: State, logger: Logger) {
      * It also drops an entry whose request began in another generation, because the owner has called `forget` since.
      */
     async add(owner: string, entry: HistoryEntry, generation: number): Promise<void> {
-      if (!isKept(entry) || generation === unknownGeneration) return;
       const { database, question, reply, at } = entry;
-      const kept = reply.kind === "statement"
-        ? { kind: reply.kind, sql: reply.sql }
-        : { kind: reply.kind, text: reply.text };
-      const value = JSON.stringify({ question, reply: kept });
+      const told = reply.kind === "statement" ? reply.sql : reply.text;
+      if (Math.max(question.length, told.length) > maxEntryText || generation === unknownGeneration) return;
+      const value = JSON.stringify({ question, reply });
       await orWarn("write to", undefined, () =>
         state.change([
           sql`INSERT INTO records (kind, id, alias, owner, value, created_at, expires_at, version)

@@ -1,6 +1,6 @@
 import type { CatalogTable } from "../../postgres/catalog/catalog.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Question } from "./answer.ts";
+import type { Principal } from "../../core/principal.ts";
 import { countTokens } from "../../text/token_count.ts";
 import {
   type FittingModel,
@@ -16,42 +16,33 @@ export interface Knowledge {
   readonly models: SemanticModels;
 }
 
-/** What of it goes into the prompt for a request. */
-interface PromptKnowledge {
-  /** The models that the request names; empty where there are none. */
-  readonly models: string;
-  /** The verified questions that are nearest, with their statements; empty where there are none. */
-  readonly examples: string;
-  /** Numbers of the tables that the models are of. */
-  readonly tables: readonly number[];
-  /** Of both texts. */
-  readonly tokens: number;
-}
-
 /** Shares of a prompt's tokens for the schema. */
 const shares = { models: 0.2, examples: 0.15 } as const;
 const mostExamples = 3;
 /** Values of an argument that an example lists. */
 const mostValues = 20;
 
-export const noKnowledge: PromptKnowledge = { models: "", examples: "", tables: [], tokens: 0 };
-
-/** Chooses what fits a request, of what its caller may know. */
+/** Chooses what goes into the prompt for a request, of what its caller may know. */
 export function promptKnowledge(
-  knowledge: Knowledge,
-  { text, database, principal }: Pick<Question, "text" | "principal"> & {
+  knowledge: Knowledge | undefined,
+  { text, database, principal }: {
+    readonly text: string;
     readonly database: Pick<Database, "name" | "rightsKey">;
+    readonly principal: Principal;
   },
   { tables, maxTokens }: { readonly tables: readonly CatalogTable[]; readonly maxTokens: number },
-): PromptKnowledge {
-  const visible = knowledge.models.ofCatalog(database, principal, tables);
+) {
+  const visible = knowledge?.models.ofCatalog(database, principal, tables) ?? [];
   const fitting = fittingModels(visible, text);
   const models = modelsWithin(fitting, shares.models * maxTokens);
-  const near = knowledge.questions.nearest(text, database.name, principal, mostExamples);
+  const near = knowledge?.questions.nearest(text, database.name, principal, mostExamples) ?? [];
   const examples = examplesWithin(near, shares.examples * maxTokens);
   return {
+    /** Those that the request names; empty where there are none. */
     models,
+    /** The verified questions that are nearest, with their statements; empty where there are none. */
     examples,
+    /** Numbers of the tables that the models are of. */
     tables: fitting.map(({ model }) => tables.indexOf(model.table)).filter((table) => table >= 0),
     tokens: countTokens(models) + countTokens(examples),
   };

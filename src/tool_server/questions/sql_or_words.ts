@@ -41,7 +41,6 @@ type Shape = (rest: string) => boolean;
 
 const list = (words: string): string[] => words.split(/\s+/);
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
-const startsWith = (pattern: RegExp): Shape => (rest) => pattern.test(rest);
 
 /** Marks that a statement is made of and a sentence is not. */
 const sqlMarks = /[*=<>;]|::|\w\(|\(\s*select\b|\$\d|\b[a-z_]\w*\.\w+|"\w+"|\d\s*[-+/]|[-+/]\s*\d/i;
@@ -73,33 +72,28 @@ const namesObject = new RegExp(
   "i",
 );
 
-const shapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
+const shapes: ReadonlyMap<string, RegExp | Shape> = new Map<string, RegExp | Shape>([
   ["select", isMostlySql],
-  ["values", startsWith(/^\(/)],
-  ["with", startsWith(/^(?:recursive\s+)?[\w"]+\s*(?:\([^)]*\)\s*)?as\s+(?:(?:not\s+)?materialized\s+)?\(/i)],
+  ["values", /^\(/],
+  ["with", /^(?:recursive\s+)?[\w"]+\s*(?:\([^)]*\)\s*)?as\s+(?:(?:not\s+)?materialized\s+)?\(/i],
   ["explain", (rest) => /^(?:analyze|verbose|\()/i.test(rest) || explainsStatement(rest)],
-  ["insert", startsWith(new RegExp(`^into\\s+${name}`, "i"))],
-  ["update", startsWith(new RegExp(`\\bset\\s+${name}\\s*(?:=|$)|^${name}\\s+\\w+\\s+${name}\\s*=`, "i"))],
+  ["insert", new RegExp(`^into\\s+${name}`, "i")],
+  ["update", new RegExp(`\\bset\\s+${name}\\s*(?:=|$)|^${name}\\s+\\w+\\s+${name}\\s*=`, "i")],
   ["delete", (rest) => /^from\s+\S/i.test(rest) && !isSentence(rest)],
-  ["merge", startsWith(new RegExp(`^into\\s+${name}`, "i"))],
-  ["truncate", startsWith(new RegExp(`^(?:table\\b|${name}\\s*(?:$|cascade\\b|restrict\\b))`, "i"))],
-  ["create", startsWith(namesObject)],
-  ["alter", startsWith(namesObject)],
-  ["drop", startsWith(namesObject)],
-  ["grant", startsWith(new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i"))],
-  ["revoke", startsWith(new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i"))],
-  [
-    "copy",
-    startsWith(
-      new RegExp(`^(?:\\(|${name}\\s*(?:\\([^)]*\\)\\s*)?(?:from|to)\\s*(?:$|'|std|program\\b))`, "i"),
-    ),
-  ],
-  ["call", startsWith(new RegExp(`^${name}\\s*\\(`))],
-  ["do", startsWith(/^(?:\$|'|language\b)/i)],
+  ["merge", new RegExp(`^into\\s+${name}`, "i")],
+  ["truncate", new RegExp(`^(?:table\\b|${name}\\s*(?:$|cascade\\b|restrict\\b))`, "i")],
+  ["create", namesObject],
+  ["alter", namesObject],
+  ["drop", namesObject],
+  ["grant", new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i")],
+  ["revoke", new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i")],
+  ["copy", new RegExp(`^(?:\\(|${name}\\s*(?:\\([^)]*\\)\\s*)?(?:from|to)\\s*(?:$|'|std|program\\b))`, "i")],
+  ["call", new RegExp(`^${name}\\s*\\(`)],
+  ["do", /^(?:\$|'|language\b)/i],
   ["set", setsSetting],
-  ["begin", startsWith(/^;/)],
-  ["commit", startsWith(/^;/)],
-  ["rollback", startsWith(/^;/)],
+  ["begin", /^;/],
+  ["commit", /^;/],
+  ["rollback", /^;/],
 ]);
 
 /** Comments and white space. */
@@ -116,7 +110,8 @@ function hasStatementForm(text: string): boolean {
   const shape = shapes.get(keyword.toLowerCase());
   if (shape === undefined) return false;
   const isCapital = keyword === keyword.toUpperCase() && /[a-z]/.test(rest);
-  return shape(rest) || ((isCapital || lead.endsWith("(")) && !isSentence(rest));
+  const hasShape = shape instanceof RegExp ? shape.test(rest) : shape(rest);
+  return hasShape || ((isCapital || lead.endsWith("(")) && !isSentence(rest));
 }
 
 /** EXPLAIN explains no EXPLAIN; a long row of them must not recurse. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import { tellElapsed } from "../progress.ts";
+import { tellElapsed } from "../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 import { statementErrorReply } from "./statement_reply.ts";

@@ -3,7 +3,7 @@ import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { figuresHidden } from "../../postgres/read/plan_figures.ts";
 import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
-import { tellElapsed } from "../progress.ts";
+import { tellElapsed } from "../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 import { statementErrorReply } from "./statement_reply.ts";

@@ -3,18 +3,17 @@ import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
-import type { CallClient, JsonObject } from "../call_context.ts";
-import { tellElapsed, tellSteps } from "../progress.ts";
+import { type CallClient, type JsonObject, tellElapsed, tellSteps } from "../call_context.ts";
 import {
   type Answer,
   type AnswerQuestion,
   type Question,
   runStatement,
   type StatementAnswer,
+  type VerifiedAnswers,
 } from "../questions/answer.ts";
 import { askModelsQuestion, readUserAnswer } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
-import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 import { rowsReply, statementErrorReply, statementErrorText, verifiedText } from "./statement_reply.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
-import { reportCall } from "../../../src/tool_server/mcp/call_report.ts";
+import { reportCall } from "../../../src/tool_server/mcp/answer_call.ts";
 
 Deno.test("a task has the line of its call, and what asks for it has one only where it is refused", async () => {
   const { signal } = new AbortController();

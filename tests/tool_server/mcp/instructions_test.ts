@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { instructionsFor } from "../../../src/tool_server/mcp/instructions.ts";
+import { instructionsFor } from "../../../src/tool_server/mcp/json_rpc.ts";
 
 function instructions(tools: readonly string[], prompts: readonly string[] = [], databases = 1): string {
   const named = (names: readonly string[]) => names.map((name) => ({ name }));

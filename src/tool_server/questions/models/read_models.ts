@@ -29,9 +29,7 @@ const model = z.strictObject({
   database: z.string().min(1).optional(),
   table: z.string().regex(
     /^(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*)(?:\.(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*))?$/u,
-    {
-      error: "expected a table's name, or schema.name",
-    },
+    "expected a table's name, or schema.name",
   ),
   joins: z.array(join).max(100).default([]),
   dimensions: z.array(named).max(500).default([]),
@@ -121,7 +119,8 @@ export async function readModels(
       });
     }
     const made = {
-      ...describedBy(value),
+      ...value,
+      table: tableReference(value.table),
       joins,
       dimensions: await expressions("dimensions"),
       measures: await expressions("measures"),
@@ -137,10 +136,6 @@ export async function readModels(
     ),
   }));
   return { models: kept, faults };
-}
-
-function describedBy({ name, synonyms, description, database, table }: Entry) {
-  return { name, synonyms, description, database, table: tableReference(table) };
 }
 
 function tableReference(written: string): TableReference {

@@ -1,6 +1,6 @@
 import { wordStem } from "../../../text/word_stem.ts";
 import { abbreviations, irregularForms, synonyms } from "./synonyms.ts";
-import { skeleton, wordRoot, wordWeight } from "./name_words.ts";
+import { push, skeleton, wordRoot, wordWeight } from "./name_words.ts";
 
 /** A word of the catalog that a request's word may mean, and how surely, above 0 to 1. */
 export interface Candidate {
@@ -30,8 +30,7 @@ function shortForms(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const [short, meanings] of abbreviations) {
     for (const meaning of meanings) {
-      const stem = meaning.split("_").map(wordStem).join(" ");
-      found.set(stem, [...found.get(stem) ?? [], short]);
+      push(found, meaning.split("_").map(wordStem).join(" "), short);
     }
   }
   return found;
@@ -162,12 +161,6 @@ export function createVocabulary() {
 }
 
 export type Vocabulary = ReturnType<typeof createVocabulary>;
-
-function push(lists: Map<string, string[]>, key: string, value: string): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
 
 /** The known words that a word becomes by dropping, swapping, changing or adding one letter of the Latin alphabet. */
 function* misspellings(word: string, known: ReadonlySet<string>): Generator<string> {

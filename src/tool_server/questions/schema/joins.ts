@@ -1,5 +1,5 @@
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
-import type { TableWords } from "./name_words.ts";
+import { push, type TableWords } from "./name_words.ts";
 
 /** A way to join two tables: column by column, `from` refers to `to`. Tables are numbers into the catalog's list. */
 export interface Join {
@@ -29,13 +29,7 @@ export function numbersByKey<Item>(
   keysOf: (item: Item) => readonly string[],
 ): Map<string, number[]> {
   const found = new Map<string, number[]>();
-  items.forEach((item, at) => {
-    for (const key of keysOf(item)) {
-      const numbers = found.get(key);
-      if (numbers === undefined) found.set(key, [at]);
-      else numbers.push(at);
-    }
-  });
+  items.forEach((item, at) => keysOf(item).forEach((key) => push(found, key, at)));
   return found;
 }
 
@@ -168,8 +162,6 @@ export function createJoinGraph(tolls: readonly number[], joins: readonly Join[]
 
   return { joinsOf, between, areJoined: (one: number, other: number) => steps[one]?.has(other) ?? false };
 }
-
-export type JoinGraph = ReturnType<typeof createJoinGraph>;
 
 function wayBack(previous: ReadonlyMap<number, number>, target: number): number[] {
   const way: number[] = [];

@@ -13,6 +13,13 @@ export function nameWords(text: string): string[] {
   return words(split);
 }
 
+/** Puts a value at the end of a key's list. */
+export function push<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
 /** The words of a name, each as the stem under which it is found. */
 export function nameStems(text: string): string[] {
   return nameWords(text).map(wordStem);

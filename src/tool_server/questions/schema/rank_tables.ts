@@ -1,8 +1,7 @@
 import { partner } from "./joins.ts";
 import type { QuestionReading } from "./read_question.ts";
-import type { SchemaIndex } from "./schema_index.ts";
+import { emptyFactor, type SchemaIndex } from "./schema_index.ts";
 import { scoreTables, type TableScores } from "./score_tables.ts";
-import { emptyFactor } from "./table_weights.ts";
 
 export interface RankedTable {
   /** The table's number in the catalog's list. */

@@ -1,6 +1,7 @@
 import type { Field, SchemaIndex } from "./schema_index.ts";
 import type { QuestionReading } from "./read_question.ts";
 import type { ValuePlace } from "./value_index.ts";
+import { push } from "./name_words.ts";
 import type { Candidate } from "./catalog_vocabulary.ts";
 
 /** How well each table fits each term of a request. */
@@ -116,11 +117,7 @@ function takeCandidate(
 }
 
 /** One score for each table and term, and each table's sum. */
-function weigh(
-  index: SchemaIndex,
-  question: QuestionReading,
-  hits: Hits,
-): { combined: Float32Array; totals: Map<number, number> } {
+function weigh(index: SchemaIndex, question: QuestionReading, hits: Hits) {
   const nameShare = nameCoverage(index, hits.nameWords);
   const combined = new Float32Array(hits.inName.length);
   const totals = new Map<number, number>();
@@ -178,9 +175,7 @@ function takeValues(index: SchemaIndex, question: QuestionReading, hits: Hits): 
     const places = index.values.places(key);
     const rarity = Math.max(leastValueRarity, Math.log((index.tables.length + 1) / places.length) / scale);
     for (const place of places) {
-      const known = found.get(place.table) ?? [];
-      known.push(place);
-      found.set(place.table, known);
+      push(found, place.table, place);
       for (const term of terms) {
         const weight = question.terms[term]?.weight ?? 0;
         raise(hits, hits.elsewhere, place.table, term, fieldWeight.value * place.share * weight * rarity);

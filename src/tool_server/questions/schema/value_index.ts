@@ -1,5 +1,5 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
-import { nameWords, wordRoot, wordWeight } from "./name_words.ts";
+import { nameWords, push, wordRoot, wordWeight } from "./name_words.ts";
 import { wordStem } from "../../../text/word_stem.ts";
 
 /** A value that a column is known to hold. */
@@ -28,10 +28,8 @@ export function valueRoot(word: string): string {
 
 /** The values that a column is known to hold, by its type, its CHECK constraint or its sampled rows, each once. */
 export function knownValues(column: CatalogColumn, samples: readonly string[] | undefined): string[] {
-  return [...new Set([...column.labels, ...column.allowedValues, ...samples ?? []])].slice(
-    0,
-    valuesPerColumn,
-  );
+  const values = new Set([...column.labels, ...column.allowedValues, ...samples ?? []]);
+  return [...values].slice(0, valuesPerColumn);
 }
 
 interface ValueKeys {
@@ -58,24 +56,16 @@ export function createValueIndex() {
   // an enumeration's labels are the same in many tables
   const known = new Map<string, ValueKeys>();
 
-  function put(key: string, place: ValuePlace): void {
-    const places = byKey.get(key);
-    if (places === undefined) byKey.set(key, [place]);
-    else places.push(place);
-  }
-
   return {
     add(table: number, column: number, values: readonly string[]): void {
       for (const value of values) {
         const keys = known.get(value) ?? keysOf(value);
         known.set(value, keys);
-        if (keys.whole !== "") put(keys.whole, { table, column, value, share: 1 });
-        for (const part of keys.parts) put(part, { table, column, value, share: partShare });
+        if (keys.whole !== "") push(byKey, keys.whole, { table, column, value, share: 1 });
+        for (const part of keys.parts) push(byKey, part, { table, column, value, share: partShare });
       }
     },
     /** Where the value stands whose {@linkcode valueKey} is given. */
     places: (key: string): readonly ValuePlace[] => byKey.get(key) ?? [],
   };
 }
-
-export type ValueIndex = ReturnType<typeof createValueIndex>;

@@ -1,7 +1,6 @@
 import { foldText } from "../../../text/words.ts";
 import { wordStem } from "../../../text/word_stem.ts";
-import { type Token, wordSet } from "../request_tokens.ts";
-import type { RequestWord } from "./request_words.ts";
+import { monthNames, monthWords, type RequestWord, type Token, wordSet } from "./request_words.ts";
 
 export const argumentTypes = ["text", "integer", "number", "date", "month", "year"] as const;
 
@@ -110,9 +109,8 @@ function listedValues(
 
 /** Words that begin with a capital and are no names of what a free text stands for; with them a request says when. */
 const times = wordSet(
-  "january february march april may june july august september october november december jan feb mar apr jun jul aug " +
-    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow now " +
-    "day days week weeks month months quarter quarters year years q1 q2 q3 q4 h1 h2 easter christmas i",
+  `${monthWords} monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow now day days week ` +
+    "weeks month months quarter quarters year years q1 q2 q3 q4 h1 h2 easter christmas i",
 );
 /** Small words within a name: "Bank of America". */
 const withinNames = /^(?:of|de|la|le|du|der|den|von|van|da|di|del|y|e|the)$/;
@@ -181,10 +179,6 @@ function numbers(
   const value = Number(token.key);
   return isOfType && value >= min && value <= max ? [{ value: token.key, end: at + 1 }] : [];
 }
-
-export const monthNames =
-  "january february march april may june july august september october november december"
-    .split(" ");
 
 export function monthOf(token: Token | undefined): number | undefined {
   if (token?.kind !== "word" || token.key.length < 3) return undefined;

@@ -1,14 +1,13 @@
 import { foldText } from "../../../text/words.ts";
 import {
   type ArgumentKind,
-  monthNames,
   monthOf,
   type QuestionArgument,
   type ValueContext,
   valuesAt,
 } from "./argument_values.ts";
 import { type Phrasing, placeholder, valueContext } from "./phrasing.ts";
-import { requestWords } from "./request_words.ts";
+import { monthNames, requestWords } from "./request_words.ts";
 import { wordWeight } from "../schema/name_words.ts";
 
 interface AskableTextOptions {

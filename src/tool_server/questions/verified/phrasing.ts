@@ -1,6 +1,5 @@
-import { wordSet } from "../request_tokens.ts";
+import { monthNames, phrasingWords, type RequestWords, requestWords, wordSet } from "./request_words.ts";
 import { type ArgumentKind, type ValueContext, valuesAt } from "./argument_values.ts";
-import { phrasingWords, type RequestWords, requestWords } from "./request_words.ts";
 
 /** One way to ask a question, prepared for comparing. */
 export interface Phrasing {
@@ -34,8 +33,8 @@ export const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}(?:['’]s)?/g;
 const superlative =
   /^(?:most|least|best|worst|top|bottom|first|#last|#highest|#lowest|#latest|#oldest|longest|shortest|cheapest|dearest|newest)$/;
 const timeWords = wordSet(
-  "today yesterday tomorrow day week month quarter year hour since until before after between during ago january " +
-    "february march april may june july august september october november december",
+  "today yesterday tomorrow day week month quarter year hour since until before after between during ago " +
+    monthNames.join(" "),
 );
 
 /**
@@ -62,8 +61,11 @@ const noAttribute = wordSet(
   "there here we you they what concerned in involved late left off on out over present proper responsible up",
 );
 
-/** @param argumentOf gives the kind of an argument; every name in the text has one */
-export function compilePhrasing(text: string, argumentOf: (name: string) => ArgumentKind): Phrasing {
+/** @param its the question's arguments; a name that is none of theirs is a text */
+export function compilePhrasing(
+  text: string,
+  its: readonly (ArgumentKind & { readonly name: string })[],
+): Phrasing {
   const parts: PhrasingPart[] = [];
   let isPast = false;
   let start = 0;
@@ -86,7 +88,7 @@ export function compilePhrasing(text: string, argumentOf: (name: string) => Argu
     });
   };
   for (const { 0: written, 1: name = "", index } of text.matchAll(placeholder)) {
-    const argument = argumentOf(name);
+    const argument = its.find((each) => each.name === name) ?? { type: "text" };
     takeWords(index, argument);
     parts.push({ kind: "argument", name, argument, isOwner: !written.endsWith("}") });
     start = index + written.length;
@@ -102,26 +104,26 @@ export function compilePhrasing(text: string, argumentOf: (name: string) => Argu
   };
 }
 
-/** A request in the forms in which it is compared. */
-export interface ReadRequest {
-  readonly forms: readonly { readonly request: RequestWords; readonly text: string }[];
+/** A request in one of the forms in which it is compared. */
+export interface RequestForm {
+  readonly request: RequestWords;
+  readonly text: string;
 }
 
 /**
- * Undefined for what is no request that could have been written down.
+ * The forms of a request; none of what is no request that could have been written down.
  * @param otherForm a text that asks the same
  */
-export function readRequest(text: string, otherForm?: string): ReadRequest | undefined {
+export function readRequest(text: string, otherForm?: string): RequestForm[] {
   const comma = text.indexOf(", ");
   // "In Germany, how many customers are there?" asks the same the other way round
   const turned = comma < 0
     ? []
     : [`${text.slice(comma + 2).replace(/[?!.\s]+$/, "")} ${text.slice(0, comma)}`];
-  const forms = [text, ...turned, ...(otherForm === undefined ? [] : [otherForm])].flatMap((form) => {
+  return [text, ...turned, ...(otherForm === undefined ? [] : [otherForm])].flatMap((form) => {
     const request = requestWords(form);
     return request === undefined ? [] : [{ request, text: form }];
   });
-  return forms.length === 0 ? undefined : { forms };
 }
 
 /** What a request is compared in beside its words. */
@@ -134,17 +136,13 @@ export interface Vocabulary {
 /** The values of a phrasing's arguments by their names, for every way in which it is the request; mostly one or none. */
 export function matchPhrasing(
   phrasing: Phrasing,
-  { forms }: ReadRequest,
+  forms: readonly RequestForm[],
   vocabulary: Vocabulary,
 ): ReadonlyMap<string, string>[] {
   return forms.flatMap(({ request, text }) => {
     if (request.isPast !== phrasing.isPast && !phrasing.hasTime) return [];
-    return matchesFrom(
-      phrasing,
-      { ...valueContext(text, request.words, vocabulary.listed), ...vocabulary },
-      0,
-      0,
-    );
+    const context = { ...valueContext(text, request.words, vocabulary.listed), ...vocabulary };
+    return matchesFrom(phrasing, context, 0, 0);
   });
 }
 
@@ -183,13 +181,11 @@ function matchesFrom(
       );
   }
   const owns = (end: number) => /^['’]/.test(context.text.slice(context.words[end - 1]?.token.end));
-  return valuesAt(next.argument, context, word).filter(({ end }) => owns(end) === next.isOwner).flatMap((
-    { value, end },
-  ) =>
-    matchesFrom(phrasing, context, part + 1, end).flatMap((rest) => {
-      const other = rest.get(next.name);
-      return other !== undefined && other !== value ? [] : [new Map([[next.name, value], ...rest])];
-    })
+  const values = valuesAt(next.argument, context, word).filter(({ end }) => owns(end) === next.isOwner);
+  return values.flatMap(({ value, end }) =>
+    matchesFrom(phrasing, context, part + 1, end)
+      .filter((rest) => (rest.get(next.name) ?? value) === value)
+      .map((rest) => new Map([[next.name, value], ...rest]))
   );
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../core/defined.ts";
 import {
   databaseOf,
   type DefinitionChecks,
@@ -8,7 +9,7 @@ import {
 } from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 import { whySlow } from "../../definitions/slow_pattern.ts";
-import { tokenise } from "../request_tokens.ts";
+import { tokenise } from "./request_words.ts";
 import { argumentTypes, type QuestionArgument, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";
 import type { VerifiedQuestion } from "./verified_questions.ts";
@@ -143,14 +144,11 @@ function phrasingFaults(section: Section, definition: Definition, path: SettingP
     const isFree = its.some(({ name, values, pattern, type }) =>
       named.includes(name) && type === "text" && values === undefined && pattern === undefined
     );
-    const { parts } = compilePhrasing(text, () => ({ type: "text" }));
+    const { parts } = compilePhrasing(text, []);
     const wordCount = parts.filter((part) => part.kind === "word" || part.isOwner).length;
     if (wordCount < (isFree ? 2 : 1)) {
-      return [
-        fault(
-          isFree ? "needs two words beside a text that may be anything" : "needs a word beside its arguments",
-        ),
-      ];
+      const lacks = isFree ? "two words beside a text that may be anything" : "a word beside its arguments";
+      return [fault(`needs ${lacks}`)];
     }
     return [];
   });
@@ -160,9 +158,9 @@ function verifiedQuestion(definition: Definition): Omit<VerifiedQuestion, "datab
   const { sql, description, available_to_users } = definition;
   const its = definition.arguments.map(({ pattern, values, ...rest }): QuestionArgument => ({
     ...rest,
-    ...(pattern === undefined ? {} : { pattern: new RegExp(`^(?:${pattern})$`, "u") }),
-    ...(values === undefined ? {} : {
-      values: values.map(({ value, words }) => ({
+    ...defined({
+      pattern: pattern === undefined ? undefined : new RegExp(`^(?:${pattern})$`, "u"),
+      values: values?.map(({ value, words }) => ({
         value,
         label: words[1] ?? value,
         words: words.map((word) => valueWords(tokenise(word))),
@@ -170,15 +168,13 @@ function verifiedQuestion(definition: Definition): Omit<VerifiedQuestion, "datab
     }),
   }));
   const texts = [definition.question, ...definition.phrasings];
-  const argumentOf = (name: string) =>
-    its.find((argument) => argument.name === name) ?? { type: "text" as const };
   return {
     kind: "question",
     name: definition.question,
     description,
     available_to_users,
     texts,
-    phrasings: texts.map((text) => compilePhrasing(text, argumentOf)),
+    phrasings: texts.map((text) => compilePhrasing(text, its)),
     // what ends a statement would stand before what is put after it
     sql: sql.trim().replace(/;\s*$/, ""),
     arguments: its,

@@ -5,18 +5,18 @@ import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts"
 import { synonyms } from "../schema/synonyms.ts";
 import { sharesDatabase } from "../../definitions/check_sql.ts";
 import type { SemanticModel } from "../models/read_models.ts";
-import { type ArgumentKind, monthNames, type QuestionArgument } from "./argument_values.ts";
+import type { QuestionArgument } from "./argument_values.ts";
 import { askableText } from "./askable_text.ts";
 import {
   attributiveText,
   compilePhrasing,
   matchPhrasing,
   type Phrasing,
-  type ReadRequest,
   readRequest,
+  type RequestForm,
   type Vocabulary,
 } from "./phrasing.ts";
-import { phrasingWords } from "./request_words.ts";
+import { monthNames, phrasingWords } from "./request_words.ts";
 import { wordWeight } from "../schema/name_words.ts";
 
 /** A question that an administrator wrote down, with the statement that answers it. */
@@ -67,13 +67,13 @@ export function createVerifiedQuestions(
    */
   function match(text: string, database: string, principal: Principal): VerifiedMatch | undefined {
     const prepared = preparedFor(database);
-    const request = prepared.length === 0 ? undefined : readRequest(text);
-    if (request === undefined) return undefined;
+    const request = prepared.length === 0 ? [] : readRequest(text);
+    if (request.length === 0) return undefined;
     const allowed = grantedTo(principal, prepared);
     const found = surest(allowed, request, ({ question }) => question.phrasings, false);
     const [only, ...others] = found.length > 0 ? found : surest(
       allowed,
-      readRequest(text, attributiveText(text)) ?? request,
+      readRequest(text, attributiveText(text)),
       ({ question, attributive }) => [...question.phrasings, ...attributive],
       true,
     );
@@ -84,12 +84,11 @@ export function createVerifiedQuestions(
   function ranked(text: string, database: string, principal: Principal) {
     const asked = termsOf(text);
     return grantedTo(principal, preparedFor(database))
-      .map((entry) => ({ entry, score: likeness(asked, entry.terms, entry.rarity) }))
-      .map(({ entry, score }) => ({
-        entry,
-        isNear: score >= leastLikeness,
-        score: score + (counts(text) === counts(entry.question.name) ? ofCounting : 0),
-      }))
+      .map((entry) => {
+        const score = likeness(asked, entry);
+        const both = counts(text) === counts(entry.question.name) ? ofCounting : 0;
+        return { entry, isNear: score >= leastLikeness, score: score + both };
+      })
       .toSorted((a, b) => b.score - a.score);
   }
 
@@ -98,9 +97,8 @@ export function createVerifiedQuestions(
 
     /** Those of the nearest that share more than next to nothing with a request. */
     nearest(text: string, database: string, principal: Principal, most: number): VerifiedQuestion[] {
-      return ranked(text, database, principal).filter(({ isNear }) => isNear).slice(0, most).map((
-        { entry },
-      ) => entry.question);
+      const near = ranked(text, database, principal).filter(({ isNear }) => isNear);
+      return near.slice(0, most).map(({ entry }) => entry.question);
     },
 
     /**
@@ -130,7 +128,7 @@ export function createVerifiedQuestions(
 /** The matches with the most words of the question's own. */
 function surest(
   entries: readonly Prepared[],
-  request: ReadRequest,
+  request: readonly RequestForm[],
   phrasingsOf: (entry: Prepared) => readonly Phrasing[],
   byOtherNames: boolean,
 ): VerifiedMatch[] {
@@ -138,16 +136,11 @@ function surest(
   const found = new Map<string, VerifiedMatch>();
   for (const entry of entries) {
     const { question, vocabulary } = entry;
+    const names = byOtherNames ? vocabulary : { ...vocabulary, names: [] };
     for (const phrasing of phrasingsOf(entry)) {
       const sureness = phrasing.parts.filter(({ kind }) => kind === "word").length;
       if (sureness < most) continue;
-      for (
-        const named of matchPhrasing(
-          phrasing,
-          request,
-          byOtherNames ? vocabulary : { ...vocabulary, names: [] },
-        )
-      ) {
+      for (const named of matchPhrasing(phrasing, request, names)) {
         const values = question.arguments.map(({ name, default: usual }) => named.get(name) ?? usual ?? "");
         if (sureness > most) found.clear();
         most = sureness;
@@ -191,11 +184,10 @@ function prepare(questions: readonly VerifiedQuestion[], models: readonly Semant
 }
 
 function attributivePhrasings({ texts, arguments: its }: VerifiedQuestion): Phrasing[] {
-  const argumentOf = (wanted: string): ArgumentKind =>
-    its.find(({ name }) => name === wanted) ?? { type: "text" };
+  const listing = new Set(its.filter(({ values }) => values !== undefined).map(({ name }) => name));
   return texts.flatMap((text) => {
-    const other = attributiveText(text, (name) => argumentOf(name).values !== undefined);
-    return other === undefined ? [] : [compilePhrasing(other, argumentOf)];
+    const other = attributiveText(text, (name) => listing.has(name));
+    return other === undefined ? [] : [compilePhrasing(other, its)];
   });
 }
 
@@ -252,11 +244,7 @@ function termsOf(text: string): Map<string, number> {
 }
 
 /** The share of what a request says that a question says too, from 0 to 1. */
-function likeness(
-  asked: ReadonlyMap<string, number>,
-  terms: ReadonlyMap<string, number>,
-  rarity: (term: string) => number,
-): number {
+function likeness(asked: ReadonlyMap<string, number>, { terms, rarity }: Prepared): number {
   let shared = 0;
   let all = 0;
   for (const [term, weight] of asked) {

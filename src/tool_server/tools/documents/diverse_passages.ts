@@ -1,7 +1,6 @@
 import { createSlices } from "../../../core/async/yield.ts";
 import { chunkDocument } from "../../../text/chunk_document.ts";
-import { cutToTokens } from "../../../text/cut_to_tokens.ts";
-import { countTokens } from "../../../text/token_count.ts";
+import { countTokens, cutToTokens } from "../../../text/token_count.ts";
 import { wordStem } from "../../../text/word_stem.ts";
 import { isFunctionWord, words } from "../../../text/words.ts";
 

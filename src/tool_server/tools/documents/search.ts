@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FoundDocument } from "../../../rag_server/mod.ts";
-import { cutToTokens } from "../../../text/cut_to_tokens.ts";
+import { cutToTokens } from "../../../text/token_count.ts";
 import type { CallContext } from "../../call_context.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { documentId, documentTitle, documentUri } from "./document_address.ts";

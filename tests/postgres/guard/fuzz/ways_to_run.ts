@@ -1,7 +1,7 @@
 import type { Database } from "../../../../src/postgres/database.ts";
 import type { StatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { checkFilter } from "../../../../src/rag_server/filter/check_filter.ts";
-import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
+import { createVerifiedAnswers } from "../../../../src/tool_server/questions/answer.ts";
 import { compilePhrasing } from "../../../../src/tool_server/questions/verified/phrasing.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 import { countRows } from "../../../../src/tool_server/tools/count_rows.ts";
@@ -39,12 +39,12 @@ export function waysToRun(database: Database, guard: StatementGuard) {
   }
 
   async function asVerifiedQuestion({ sql, parameters }: FuzzStatement): Promise<void> {
-    const argumentOf = (at: number) => ({
+    const its = parameters.map((value, at) => ({
       name: `p${at}`,
       description: "",
       type: "text" as const,
-      values: [{ value: parameters[at] ?? "", words: [["green"]], label: "green" }],
-    });
+      values: [{ value, words: [["green"]], label: "green" }],
+    }));
     const text = ["fuzz", ...parameters.map((_, at) => `{p${at}}`)].join(" and ");
     const questions = createVerifiedQuestions([{
       kind: "question",
@@ -53,9 +53,9 @@ export function waysToRun(database: Database, guard: StatementGuard) {
       database: name,
       available_to_users: [],
       texts: [text],
-      phrasings: [compilePhrasing(text, (argument) => argumentOf(Number(argument.slice(1))))],
+      phrasings: [compilePhrasing(text, its)],
       sql,
-      arguments: parameters.map((_, at) => argumentOf(at)),
+      arguments: its,
     }]);
     const verified = createVerifiedAnswers({ knowledge: () => ({ questions }), now: Date.now });
     const query = text.replace(/\{p\d+\}/g, "green");

@@ -5,10 +5,13 @@ import { createConnectionPools } from "../../../../src/postgres/pool/connection_
 import { createDatabase, type Database } from "../../../../src/postgres/database.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { createAnswerByModel } from "../../../../src/tool_server/questions/answer_by_model.ts";
-import type { Answer, Question as AskedQuestion } from "../../../../src/tool_server/questions/answer.ts";
+import {
+  type Answer,
+  createVerifiedAnswers,
+  type Question as AskedQuestion,
+} from "../../../../src/tool_server/questions/answer.ts";
 import { createHistory } from "../../../../src/tool_server/questions/history.ts";
 import type { Knowledge } from "../../../../src/tool_server/questions/prompt_knowledge.ts";
-import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
 import {
   createSchemaIndex,
   type SchemaIndex,

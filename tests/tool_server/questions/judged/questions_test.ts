@@ -9,7 +9,7 @@ import type { QuestionSchema } from "./question.ts";
 import { createQuestionFixture, type QuestionFixture } from "./question_fixture.ts";
 import { questions } from "./question_set.ts";
 import { createSemanticModels } from "../../../../src/tool_server/questions/models/semantic_models.ts";
-import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
+import { createVerifiedAnswers } from "../../../../src/tool_server/questions/answer.ts";
 import { judgedKnowledge } from "./judged_knowledge.ts";
 import { hospitalParaphrases } from "./verified_hospital_requests.ts";
 import { paraphrases } from "./verified_requests.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tellElapsed, tellSteps } from "../../src/tool_server/progress.ts";
+import { tellElapsed, tellSteps } from "../../src/tool_server/call_context.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 type Told = [progress: number, total: number | undefined, message: string];

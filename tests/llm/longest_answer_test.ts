@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOpenaiThinker, longestAnswer } from "../../../src/llm/vendors/longest_answer.ts";
+import { isOpenaiThinker, longestAnswer } from "../../src/llm/read_completion.ts";
 
 Deno.test("OpenAI's models that think are known by their names, with whatever stands before them", () => {
   const thinkers = [
