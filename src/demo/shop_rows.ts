@@ -12,8 +12,8 @@ import {
   suppliers,
   tags,
 } from "./shop_words.ts";
-import type { TableRows, Value } from "./table_rows.ts";
 import { createRandomNumbers } from "../core/random_numbers.ts";
+import { quoteLiteral } from "../postgres/sql_text.ts";
 
 /** How far the shop's history goes back. */
 const historyDays = 760;
@@ -358,4 +358,22 @@ export function createSeededRandom(seed: number): SeededRandom {
   }
 
   return { integer, chance: (percent) => integer(1, 100) <= percent, pick, sample };
+}
+
+type Value = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>;
+
+/** Rows of one table, in the order of `columns`, whose names are apart by spaces. */
+export interface TableRows {
+  readonly table: string;
+  readonly columns: string;
+  readonly rows: readonly (readonly Value[])[];
+}
+
+/** One JSON text for all rows: PostgreSQL takes it faster than a list of VALUES. */
+export function insertStatement({ table, columns, rows }: TableRows): string {
+  const names = columns.split(" ");
+  const objects = rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+  const list = names.join(", ");
+  return `INSERT INTO ${table} (${list})
+SELECT ${list} FROM json_populate_recordset(NULL::${table}, ${quoteLiteral(JSON.stringify(objects))})`;
 }
