@@ -78,11 +78,11 @@ async function perform(
     }
     case "check-statement": {
       const { checkStatement } = await import("./operations/check_statement_operation.ts");
-      return await checkStatement(flags.statement ?? "", flags, print);
+      return await checkStatement(flags.subject, flags, print);
     }
     case "verify-audit": {
       const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
-      const files = [flags.auditFile ?? "", ...flags.paths];
+      const files = [flags.subject, ...flags.paths];
       return await verifyAuditFiles({ files, json: flags.json }, print);
     }
     case "pull": {
@@ -94,7 +94,7 @@ async function perform(
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");
-      return await probe(flags.probeUrl ?? "");
+      return await probe(flags.subject);
     }
   }
   const { loadConfig, processEnvironment } = await import("../config/load_config.ts");
