@@ -108,7 +108,7 @@ async function perform(
   }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
-  const { startsPrograms } = await import("../app/processes/give_up_permissions.ts");
+  const { startsPrograms } = await import("../app/processes/runtime.ts");
   // a server may start others like it, and `-ingest` looks itself what it starts
   if (flags.operation !== "run" && flags.operation !== "ingest" && !startsPrograms(config)) await giveUpRun();
   if (flags.operation === "run") {

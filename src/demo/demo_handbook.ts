@@ -124,7 +124,15 @@ export const demoPipeline = (path?: string): PipelineConfig => ({
   available_to_users: [],
   role_from_user: false,
   session_settings: {},
-  database: { database: "shop", hosts: [], pool_max_conns: 10 },
+  database: {
+    database: "shop",
+    hosts: [],
+    user: "postgres",
+    sslmode: "disable",
+    target_session_attrs: "any",
+    pooler: "none",
+    pool_max_conns: 10,
+  },
   tables: [{
     table: "handbook_pages",
     text_column: "content",

@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import { startsPrograms } from "../../app/processes/give_up_permissions.ts";
+import { startsPrograms } from "../../app/processes/runtime.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -114,7 +114,7 @@ async function usePipeline(
           connection,
           table: { ...table, ...defined({ metadata: own.metadata }) },
           embedding: providers.embedding,
-          ...chunkSizes(own.chunks, providers.embedding),
+          ...chunkSizes(own.chunks && defined(own.chunks), providers.embedding),
           ocrCommand: own.ocr_command,
           paths: flags.paths,
           sourceName: flags.options.source,
