@@ -21,11 +21,10 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
-import { http } from "./http.ts";
+import { http, server } from "./servers.ts";
 import { identity } from "./identity.ts";
-import { embedding, llm } from "./llm.ts";
+import { apiKeys, defaults, embedding, llm } from "./providers.ts";
 import { pipelines } from "./pipelines.ts";
-import { apiKeys, defaults, server } from "./rag.ts";
 
 /** How much one caller may use, or all of them together. */
 const numbers = () =>

@@ -15,7 +15,7 @@ import {
   textMap,
   toggle,
 } from "./field_types.ts";
-import { lifetime } from "./oauth.ts";
+import { lifetime } from "./auth.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 /** What tells the row-level security of a database, or of a pipeline's, who asks. */

@@ -31,7 +31,7 @@ import {
   providerConnection,
   tokenBudget,
   topN,
-} from "./rag.ts";
+} from "./providers.ts";
 import { targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
 const { host: itsHost, port: itsPort, user, sslmode } = database.shape;
