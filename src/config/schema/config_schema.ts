@@ -181,6 +181,16 @@ export const configSchema = section({
 
 export type ParsedConfig = z.output<typeof configSchema>;
 
+/**
+ * What a configuration says before it is validated, by the schema's names. A value may be of any other type than it should be:
+ * the schema's own faults say so.
+ */
+export type Written = Unchecked<z.input<typeof configSchema>>;
+
+type Unchecked<T> = T extends readonly (infer Entry)[] ? readonly (Unchecked<Entry> | undefined)[]
+  : T extends object ? { readonly [Key in keyof T]?: Unchecked<NonNullable<T[Key]>> | undefined }
+  : T;
+
 /** JSON Schema of the configuration file, for editors that complete and check it. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const toJson = (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: "input" });
