@@ -18,7 +18,12 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 /** What modules read from beside them; a bundle has all of both in one folder. */
 const filesOfModules = {
-  "shop_questions.yaml": new URL("../src/demo/shop_questions.yaml", import.meta.url),
+  ...Object.fromEntries(
+    ["shop_questions.yaml", "shop_tables.sql", "shop_views.sql"].map((name) => [
+      name,
+      new URL(`../src/demo/${name}`, import.meta.url),
+    ]),
+  ),
   "vector.tar.gz": new URL("vector.tar.gz", import.meta.resolve("@electric-sql/pglite-pgvector")),
 };
 

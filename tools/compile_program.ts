@@ -4,7 +4,7 @@ import type { PackedFile } from "../src/core/files/packed_files.ts";
 import { pageFiles } from "../src/console/page_files.ts";
 import { snapshotFile } from "../src/demo/demo_database.ts";
 import type { Bundle } from "./bundle_program.ts";
-import { permissions, v8Flags } from "../src/app/processes/runtime_flags.ts";
+import { permissions, v8Flags } from "../src/app/processes/runtime.ts";
 
 export interface CompileOptions {
   readonly bundle: Bundle;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { runSql } from "../tests/support/database.ts";
 import { startCluster } from "../tests/support/postgres_cluster.ts";
 import { startVectorDatabases } from "../tests/support/vector_databases.ts";
-import { v8Flags } from "../src/app/processes/runtime_flags.ts";
+import { v8Flags } from "../src/app/processes/runtime.ts";
 
 /**
  * Runs `deno test` with the arguments given. The tests run on the server that TEST_DATABASE_URL names, else on a

@@ -51,7 +51,7 @@ export async function openAuthorizationServer(options: OpenAuthorizationServerOp
   const listeners: ((principal: Principal) => void)[] = [];
   const onEvent = (event: OauthEvent) => tell(event, options);
   const issuerLogin = oauth.login &&
-    (await import("./open_issuer_login.ts")).openIssuerLogin(oauth.login, { ...options, store, onEvent });
+    (await import("./open_issuer.ts")).openIssuerLogin(oauth.login, { ...options, store, onEvent });
   const grants = opening.use(createGrants({
     store,
     accounts: users,

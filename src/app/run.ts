@@ -12,7 +12,7 @@ import {
 import { createRecentCalls } from "../calls/recent_calls.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
-import { giveUpPermissions } from "./processes/give_up_permissions.ts";
+import { giveUpPermissions, logRuntimeWarnings } from "./processes/runtime.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import { openConfiguredState } from "./open_state.ts";
@@ -24,9 +24,8 @@ import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageExchange } from "../state/usage_exchange.ts";
 import type { State } from "../state/state.ts";
-import { administratorWarnings } from "./checks/administrator_warnings.ts";
+import { administratorWarnings } from "./checks/startup_warnings.ts";
 import { refuseEmptyFile, requireServedPaths, unreadableFileWarnings } from "./checks/path_faults.ts";
-import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import {
   authenticationBy,
   builtInIssuer,
@@ -225,7 +224,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   const identityRefused = running.metrics.refusals.of("rag_server", "identity");
   const withConsole = running.recentCalls === undefined || config.http.enabled
     ? undefined
-    : (await import("./rag/rag_console.ts")).ragConsole(running, identity);
+    : (await import("./server_console.ts")).ragConsole(running, identity);
   const server = await startRagServer({
     ...running,
     withConsole,

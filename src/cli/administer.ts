@@ -3,6 +3,7 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger } from "../core/logger.ts";
+import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import type { State } from "../state/state.ts";
 import { builtinTools } from "../tool_server/builtin_kinds.ts";
 import type { Output } from "./output.ts";
@@ -51,8 +52,12 @@ function record(
   audit?.record({
     event: "administrator",
     operation: flags.operation,
-    ...defined({ user: flags.username, client: flags.clientId }),
-    ...defined({ database: flags.tokenDatabase, pipeline: flags.pipeline }),
+    ...defined({
+      user: flags.options.username,
+      client: flags.operation === "revoke-client" ? flags.subject : undefined,
+      database: flags.options["token-database"],
+      pipeline: flags.pipeline,
+    }),
     ...ended,
   });
 }
@@ -60,11 +65,12 @@ function record(
 async function perform(flags: ParsedFlags, config: Config, output: Output): Promise<number | void> {
   const { print } = output;
   const { auth } = config.http;
-  const tokens = { tokenFile: auth.token_file, json: flags.json };
-  const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
+  const { options, json, subject } = flags;
+  const tokens = { tokenFile: auth.token_file, json };
+  const user = { userFile: auth.user_file, json, username: options.username ?? "" };
   const change = {
     ...user,
-    ...defined({ password: flags.password, note: flags.userNote }),
+    ...defined({ password: options.password, note: options["user-note"] }),
     passwordMinLength: auth.password_min_length,
   };
   switch (flags.operation) {
@@ -72,8 +78,12 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
       return await addToken(
         {
           ...tokens,
-          ...defined({ note: flags.tokenNote, database: flags.tokenDatabase, expiry: flags.tokenExpiry }),
-          limits: flags.tokenLimits,
+          ...defined({
+            note: options["token-note"],
+            database: options["token-database"],
+            expiry: options["token-expiry"],
+          }),
+          limits: Object.fromEntries(limitNames.map((name) => [name, options[`token-${name}`]])),
           databaseNames: config.databases.map(({ name }) => name),
           known: {
             pipelines: config.pipelines.map(({ name }) => name),
@@ -86,7 +96,7 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
     case "list-tokens":
       return await listTokens(tokens, output);
     case "remove-token":
-      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, output);
+      return await removeToken({ ...tokens, idOrPrefix: subject }, output);
     case "add-user":
       return await addUser(change, output);
     case "update-user":
@@ -102,18 +112,18 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
     case "list-clients":
     case "revoke-client": {
       const { listClients, revokeClient } = await import("./operations/client_operations.ts");
-      const clients = { config, json: flags.json };
+      const clients = { config, json };
       return flags.operation === "list-clients"
         ? await listClients(clients, print)
-        : await revokeClient({ ...clients, clientId: flags.clientId ?? "" }, print);
+        : await revokeClient({ ...clients, clientId: subject }, print);
     }
     case "setup-role":
     case "check-role": {
       const { checkRole, setupRole } = await import("./operations/role_operations.ts");
       const { signal } = new AbortController();
       return flags.operation === "check-role"
-        ? await checkRole(config, { json: flags.json, signal }, print)
-        : await setupRole(config, { role: flags.role ?? "", signal }, print);
+        ? await checkRole(config, { json, signal }, print)
+        : await setupRole(config, { role: subject, signal }, print);
     }
     case "setup-state": {
       const { setUpSql } = await import("../state/postgres_engine.ts");

@@ -250,57 +250,33 @@ export type Flag = SettingFlag | OperationFlag | OptionFlag;
 /** Every flag there is, in the help's order, in groups that the help shows together. */
 export const flagGroups: readonly { readonly title: string; readonly flags: readonly Flag[] }[] = groups;
 
-/** Flags that mean something only together with another one. */
-export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
-  "tls": ["http"],
-  "cert": ["tls"],
-  "key": ["tls"],
-  "chain": ["tls"],
-  "rag-listen": ["rag"],
-  "rag-port": ["rag"],
-  "token-note": ["add-token"],
-  "token-database": ["add-token"],
-  "token-databases": ["add-token"],
-  "token-pipelines": ["add-token"],
-  "token-tools": ["add-token"],
-  "token-networks": ["add-token"],
-  "token-expiry": ["add-token"],
-  "username": ["add-user", "update-user", "enable-user", "disable-user", "delete-user"],
-  "password": ["add-user", "update-user"],
-  "user-note": ["add-user", "update-user"],
-  "json": [
+/** Flags that mean something only together with another one, by which: one of them is enough. */
+const requirements: Readonly<Record<string, string>> = {
+  "tls": "http",
+  "cert key chain": "tls",
+  "rag-listen rag-port": "rag",
+  "token-note token-database token-databases token-pipelines token-tools token-networks token-expiry":
     "add-token",
-    "list-tokens",
-    "remove-token",
-    "add-user",
-    "update-user",
-    "enable-user",
-    "disable-user",
-    "delete-user",
-    "list-users",
-    "list-clients",
-    "revoke-client",
-    "ingest",
-    "evaluate",
-    "doctor",
-    "check-role",
-    "check-config",
-    "check-statement",
-    "verify-audit",
-  ],
-  "source": ["ingest"],
-  "dry-run": ["ingest"],
-  "confirm-removal": ["ingest"],
-  "watch": ["ingest"],
-  "poll": ["watch"],
-  "overwrite": ["init"],
-  "retry-failed": ["watch-pipeline"],
-  "switch-to": ["reembed"],
-  "queries": ["evaluate", "reembed"],
-  "qrels": ["evaluate", "reembed"],
-  "answers": ["evaluate"],
-  "sha256": ["pull"],
-  "into": ["pull"],
-  "claims": ["doctor", "evaluate", "reembed"],
-  "check-token": ["doctor"],
+  "username": "add-user update-user enable-user disable-user delete-user",
+  "password user-note": "add-user update-user",
+  "json":
+    "add-token list-tokens remove-token add-user update-user enable-user disable-user delete-user list-users " +
+    "list-clients revoke-client ingest evaluate doctor check-role check-config check-statement verify-audit",
+  "source dry-run confirm-removal watch": "ingest",
+  "poll": "watch",
+  "overwrite": "init",
+  "retry-failed": "watch-pipeline",
+  "switch-to": "reembed",
+  "queries qrels": "evaluate reembed",
+  "answers": "evaluate",
+  "sha256 into": "pull",
+  "claims": "doctor evaluate reembed",
+  "check-token": "doctor",
 };
+
+/** By each such flag, those of which it needs one. */
+export const requiredFlags: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(requirements).flatMap(([flags, needed]) =>
+    flags.split(" ").map((flag) => [flag, needed.split(" ")])
+  ),
+);

@@ -2,7 +2,6 @@ import { defined } from "../core/defined.ts";
 import type { FlagSetting } from "../config/mod.ts";
 import { parseClaims } from "../core/claims.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
-import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import { nearestName } from "../core/text/near_name.ts";
 import { parseDuration } from "../core/text/units.ts";
 import { knownModel } from "../llm/onnx/read_model_folder.ts";
@@ -35,77 +34,37 @@ export function parseFlags(args: readonly string[]) {
   const { given, paths } = readArguments(args);
   const operation = chooseOperation(given);
   if (operation !== "help" && operation !== "version") checkTogether(given, operation);
-  const option = (name: OptionName) => given.get(name)?.text;
-  const isOn = (name: OptionName) => option(name) === "true";
-  const valueOf = (operation: Operation) => given.get(operation)?.text;
+  const options: Partial<Record<OptionName, string>> = {};
+  for (const { flag, text } of given.values()) {
+    if ("setting" in flag || "operation" in flag) continue;
+    checkForm(flag.flag, text);
+    options[flag.flag] = text;
+  }
+  const isOn = (name: OptionName) => options[name] === "true";
+  const ofOperation = given.get(operation);
+  const takes = ofOperation?.flag.placeholder;
+  const subject = takes === undefined ? undefined : ofOperation?.text;
   return {
     operation,
+    /** What the operation is about, such as an id, a file or a pipeline; empty where it takes nothing. */
+    subject: subject ?? "",
     settings: collectSettings(given),
+    /** Those that were given, by name; "true" for a switch. */
+    options,
+    isOn,
     allowInsecure: isOn("allow-insecure"),
     demo: isOn("demo"),
     rag: isOn("rag"),
     json: isOn("json"),
     ...defined({
-      configPath: valueOf("check-config") ?? option("config"),
-      /** An id, or the beginning of a hash. */
-      tokenId: valueOf("remove-token"),
-      clientId: valueOf("revoke-client"),
-      tokenNote: option("token-note"),
-      tokenDatabase: option("token-database"),
-      /** `never` or duration text that `parseDuration` reads. */
-      tokenExpiry: checkExpiry(option("token-expiry")),
-      /** Given with every operation on one user. */
-      username: option("username"),
-      password: option("password"),
-      userNote: option("user-note"),
-      /** SQL, `@` and a file, or `-`. */
-      statement: valueOf("check-statement"),
-      auditFile: valueOf("verify-audit"),
-      pullUrl: valueOf("pull"),
-      sha256: option("sha256"),
-      /** A folder for `-pull`. */
-      into: option("into"),
-      probeUrl: valueOf("probe"),
-      role: valueOf("setup-role"),
+      configPath: operation === "check-config" ? subject : options.config,
       /** The one that an operation on a pipeline is about. */
-      pipeline: pipelineOperations.map(valueOf).find((text) => text !== undefined),
-      /** The name of a source of `-ingest`. */
-      source: option("source"),
-      pollMs: checkPoll(option("poll")),
-      queriesFile: option("queries"),
-      qrelsFile: option("qrels"),
-      switchTo: checkSide(option("switch-to")),
-      /** A JSON object. */
-      claims: checkClaims(option("claims")),
-      /** File with a token for `-doctor`; `-` for standard input. */
-      checkedTokenFile: option("check-token"),
+      pipeline: takes === "PIPELINE" ? subject : undefined,
     }),
-    tokenLimits: defined(
-      Object.fromEntries(limitNames.map((name) => [name, option(`token-${name}`)])),
-    ),
-    isDryRun: isOn("dry-run"),
-    /** Whether `-ingest` goes on until it is stopped. */
-    isWatching: isOn("watch"),
-    /** Whether `-evaluate` judges answers too. */
-    judgesAnswers: isOn("answers"),
-    isRetry: isOn("retry-failed"),
-    isRemovalConfirmed: isOn("confirm-removal"),
-    /** Whether `-init` may replace files. */
-    isOverwriteAllowed: isOn("overwrite"),
     /** Files and folders for `-ingest`, none for the pipeline's sources; further files for `-verify-audit`. */
     paths,
   };
 }
-
-const pipelineOperations = [
-  "ingest",
-  "index-pipeline",
-  "setup-watch",
-  "watch-pipeline",
-  "reembed",
-  "drop-index",
-  "evaluate",
-] as const;
 
 const takesPaths = ["ingest", "verify-audit"] as const;
 
@@ -239,28 +198,25 @@ function collectSettings(given: ReadonlyMap<string, GivenFlag>): ReadonlyMap<str
   return settings;
 }
 
-function checkSide(text: string | undefined): "new" | "old" | undefined {
-  if (text === undefined || text === "new" || text === "old") return text;
-  throw new UsageError(`-switch-to expects new or old; got ${quote(text)}`);
-}
+const isLasting = (text: string) => (parseDuration(text) ?? 0) > 0;
 
-function checkExpiry(text: string | undefined): string | undefined {
-  if (text === undefined || text === "never" || (parseDuration(text) ?? 0) > 0) return text;
-  throw new UsageError(
-    `-token-expiry expects a duration such as 12h, 30d or 1y, or never; got ${quote(text)}`,
-  );
-}
+/** What the texts of some options must be, and whether a text is. */
+const forms: Readonly<Record<string, readonly [expected: string, holds: (text: string) => boolean]>> = {
+  "switch-to": ["new or old", (text) => text === "new" || text === "old"],
+  "token-expiry": [
+    "a duration such as 12h, 30d or 1y, or never",
+    (text) => text === "never" || isLasting(text),
+  ],
+  "poll": ["a duration such as 15m", isLasting],
+  "claims": [`a JSON object such as '{"tenant":"acme"}'`, (text) => parseClaims(text) !== undefined],
+};
 
-function checkPoll(text: string | undefined): number | undefined {
-  const ms = text === undefined ? undefined : parseDuration(text) ?? 0;
-  if (ms !== 0) return ms;
-  throw new UsageError(`-poll expects a duration such as 15m; got ${quote(text ?? "")}`);
-}
-
-function checkClaims(text: string | undefined): string | undefined {
-  if (text === undefined || parseClaims(text) !== undefined) return text;
-  // it may hold what nobody else is to read
-  throw new UsageError(`-claims expects a JSON object such as '{"tenant":"acme"}'`);
+function checkForm(name: OptionName, text: string): void {
+  const [expected, holds] = forms[name] ?? [];
+  if (holds?.(text) ?? true) return;
+  // claims may hold what nobody else is to read
+  const got = name === "claims" ? "" : `; got ${quote(text)}`;
+  throw new UsageError(`-${name} expects ${expected}${got}`);
 }
 
 // a line end in an argument must not make two lines of the one that scripts read

@@ -78,11 +78,11 @@ async function perform(
     }
     case "check-statement": {
       const { checkStatement } = await import("./operations/check_statement_operation.ts");
-      return await checkStatement(flags.statement ?? "", flags, print);
+      return await checkStatement(flags.subject, flags, print);
     }
     case "verify-audit": {
       const { verifyAuditFiles } = await import("./operations/audit_operation.ts");
-      const files = [flags.auditFile ?? "", ...flags.paths];
+      const files = [flags.subject, ...flags.paths];
       return await verifyAuditFiles({ files, json: flags.json }, print);
     }
     case "pull": {
@@ -94,7 +94,7 @@ async function perform(
     }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");
-      return await probe(flags.probeUrl ?? "");
+      return await probe(flags.subject);
     }
   }
   const { loadConfig, processEnvironment } = await import("../config/load_config.ts");
@@ -108,7 +108,7 @@ async function perform(
   }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
-  const { startsPrograms } = await import("../app/processes/give_up_permissions.ts");
+  const { startsPrograms } = await import("../app/processes/runtime.ts");
   // a server may start others like it, and `-ingest` looks itself what it starts
   if (flags.operation !== "run" && flags.operation !== "ingest" && !startsPrograms(config)) await giveUpRun();
   if (flags.operation === "run") {

@@ -5,9 +5,6 @@ import type { CompletionKind, EmbeddingKind, Pooling, RerankKind } from "../llm/
 import type { ParsedConfig } from "./schema/config_schema.ts";
 import { noName } from "./schema/identity.ts";
 
-/** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
-const defaultPoolMaxConns = 10;
-
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedSource = NonNullable<Parsed["sources"]>[number];
 /** Of one that is no folder, `path` is what tells it from others. */
@@ -67,24 +64,17 @@ export type RowSecurity =
     readonly role_is_optional?: boolean;
   };
 
-/** A pipeline with nothing left to look up elsewhere. */
-export interface PipelineConfig extends RowSecurity {
-  readonly name: string;
-  readonly description: string;
-  /** Usernames, and `group:NAME`; empty: everyone. */
-  readonly available_to_users: readonly string[];
-  readonly database: Omit<Parsed["database"], "host" | "port" | "hosts"> & {
-    readonly pool_max_conns: number;
+/** Of these, something stands in other sections too, or is told in another form. */
+type Settled = "database" | "sources" | "embedding_llm" | "reembed" | "rag_llm" | "rerank";
+
+/** A pipeline with nothing left to look up elsewhere. Paths of folders are absolute. */
+export interface PipelineConfig
+  extends RowSecurity, Readonly<Omit<Parsed, Settled | "api_keys" | "llm_headers" | keyof RowSecurity>> {
+  readonly database: Omit<Parsed["database"], "host" | "port" | "hosts" | "target_session_attrs"> & {
     readonly hosts: readonly { readonly host: string; readonly port: number }[];
+    readonly target_session_attrs: NonNullable<Parsed["database"]["target_session_attrs"]>;
   };
-  readonly tables: Parsed["tables"];
-  /** Paths of folders are absolute. */
-  readonly sources?: readonly SourceConfig[];
-  /** By columns. */
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly chunks?: { max_tokens?: number; overlap_tokens?: number };
-  /** A program and its arguments. */
-  readonly ocr_command?: readonly string[];
+  readonly sources?: readonly SourceConfig[] | undefined;
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The model that is to take its place, and the column of its vectors in each table. */
   readonly reembed?: {
@@ -92,78 +82,54 @@ export interface PipelineConfig extends RowSecurity {
     readonly vector_column: string;
     /** In place of the one in `search`, while questions are searched by this model. */
     readonly vector_weight: number;
-  };
+  } | undefined;
   /** The one to ask, then those that take its place where it fails. */
   readonly rag_llm: readonly CompletionSettings[];
-  readonly rerank?: ProviderSettings<RerankKind> & { readonly top_k?: number };
+  readonly rerank?: ProviderSettings<RerankKind> & { readonly top_k?: number } | undefined;
   readonly token_budget: number;
   readonly top_n: number;
-  readonly system_prompt?: string;
-  readonly search: {
-    hybrid_enabled: boolean;
-    vector_weight: number;
-    bm25_k1?: number;
-    bm25_b?: number;
-    min_similarity?: number;
-    rewrite_follow_ups: boolean;
-    /** 0: none. Absent: it is learned. */
-    answer_threshold?: number;
-  };
-  readonly allow_include_sources: boolean;
+  readonly search: Parsed["search"] & { readonly vector_weight: number };
 }
 
 /** Lays a pipeline over `defaults` and `api_keys`. That a provider and a model are there has been checked. */
 export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): PipelineConfig {
   const { defaults = {} } = config;
-  const { host = "localhost", port = 5432, hosts, ...database } = pipeline.database;
+  const { api_keys: _keys, llm_headers: _headers, sources, ...own } = pipeline;
+  const { host, port, hosts, ...database } = pipeline.database;
   const { top_k, ...rerank } = pipeline.rerank ?? {};
   const settings = <Kind extends string>(provider: ParsedProvider<Kind>) =>
     providerSettings(provider, pipeline, config);
-  const embedding = settings<EmbeddingKind>(layered(pipeline.embedding_llm, defaults.embedding_llm));
-  const next = pipeline.reembed && settings<EmbeddingKind>(
-    layered(pipeline.reembed.embedding_llm, layered(pipeline.embedding_llm, defaults.embedding_llm)),
-  );
-  const reembed = pipeline.reembed && next && {
-    vector_column: pipeline.reembed.vector_column,
-    embedding_llm: next,
-    vector_weight: pipeline.search?.vector_weight ?? defaultVectorWeight(next.provider),
-  };
+  const embeddingLayers = layered(pipeline.embedding_llm, defaults.embedding_llm);
+  const embedding = settings<EmbeddingKind>(embeddingLayers);
+  const next = pipeline.reembed &&
+    settings<EmbeddingKind>(layered(pipeline.reembed.embedding_llm, embeddingLayers));
+  const weightOf = ({ provider }: ProviderSettings<EmbeddingKind>) =>
+    pipeline.search.vector_weight ?? defaultVectorWeight(provider);
   return {
-    name: pipeline.name,
-    description: pipeline.description ?? "",
-    available_to_users: pipeline.available_to_users ?? [],
+    ...own,
     // a RAG server only reads: a standby spares the primary
     database: {
-      ...(hosts === undefined ? {} : { target_session_attrs: "prefer-standby" as const }),
       ...database,
-      pool_max_conns: database.pool_max_conns ?? defaultPoolMaxConns,
+      target_session_attrs: database.target_session_attrs ?? (hosts === undefined ? "any" : "prefer-standby"),
       hosts: hosts ?? [{ host, port }],
     },
     ...rowSecurity(pipeline, config),
-    tables: pipeline.tables,
-    ...(pipeline.sources === undefined ? {} : {
-      sources: pipeline.sources.map((source) => {
-        const path = source.path ?? locationOf(source);
-        return { ...source, name: (source.name ?? basename(path)).normalize("NFC"), path };
-      }),
+    sources: sources?.map((source) => {
+      const path = source.path ?? locationOf(source);
+      return { ...source, name: (source.name ?? basename(path)).normalize("NFC"), path };
     }),
     embedding_llm: embedding,
-    ...defined({ reembed }),
+    reembed: pipeline.reembed && next && {
+      vector_column: pipeline.reembed.vector_column,
+      embedding_llm: next,
+      vector_weight: weightOf(next),
+    },
     rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
-    ...(rerank.provider === undefined
-      ? {}
-      : { rerank: { ...settings(rerank), ...(top_k ? { top_k } : {}) } }),
+    rerank: rerank.provider && { ...settings(rerank), ...(top_k ? { top_k } : {}) },
     // pgEdge's server takes 0 for a number that is left out
     token_budget: pipeline.token_budget || defaults.token_budget || 4000,
     top_n: pipeline.top_n || defaults.top_n || 10,
-    ...defined({
-      system_prompt: pipeline.system_prompt,
-      chunks: pipeline.chunks && defined(pipeline.chunks),
-      metadata: pipeline.metadata,
-      ocr_command: pipeline.ocr_command,
-    }),
-    search: searchSettings(pipeline.search, embedding.provider),
-    allow_include_sources: pipeline.allow_include_sources ?? false,
+    search: { ...pipeline.search, vector_weight: weightOf(embedding) },
   };
 }
 
@@ -179,7 +145,7 @@ function locationOf({ git, s3, http }: ParsedSource): string {
 
 /** With `identity`, claims reach the policies of every pipeline, and a role of its own counts before theirs. */
 function rowSecurity(
-  { role_from_user = false, role_from_claim, allowed_roles, session_settings = {} }: Parsed,
+  { role_from_user, role_from_claim, allowed_roles, session_settings }: Parsed,
   { identity }: ParsedConfig,
 ): RowSecurity {
   const own = {
@@ -226,20 +192,6 @@ const localVectorWeight = 0.1;
 /** How much vectors count against words where the configuration does not say. */
 export function defaultVectorWeight(embedding: string): number {
   return embedding === "local" ? localVectorWeight : 0.5;
-}
-
-function searchSettings(
-  { hybrid_enabled = true, vector_weight, rewrite_follow_ups = true, ...rest }: NonNullable<
-    Parsed["search"]
-  > = {},
-  embedding: EmbeddingKind,
-): PipelineConfig["search"] {
-  return {
-    hybrid_enabled,
-    vector_weight: vector_weight ?? defaultVectorWeight(embedding),
-    ...defined(rest),
-    rewrite_follow_ups,
-  };
 }
 
 /** One section over another; of another provider than its own a section takes nothing. */

@@ -9,14 +9,19 @@ import {
   formatPath,
   isMap,
   listOf,
+  mapOf,
   type SettingPath,
-  valueAt,
   type ValueMap,
 } from "../core/yaml/value_tree.ts";
 import type { AuthConfig } from "./schema/auth.ts";
-import type { ParsedConfig } from "./schema/config_schema.ts";
+import type { ParsedConfig, Written } from "./schema/config_schema.ts";
 import { resolve, sep } from "node:path";
 import { didYouMean } from "../core/text/near_name.ts";
+
+type WrittenDatabase = NonNullable<Written["databases"]>[number] | undefined;
+type Named = { readonly name?: string | undefined } | undefined;
+type WrittenPipeline = NonNullable<Written["pipelines"]>[number];
+type WrittenProvider = ValueMap & { readonly provider?: string };
 
 /** What the command line says beyond settings. */
 export interface RunContext {
@@ -33,76 +38,81 @@ export interface RunContext {
  * Faults in how settings stand to each other. They are looked for in what was written, not in what was parsed, so
  * that they are reported together with the schema's own.
  */
-export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate): Fault[] {
+export function ruleFaults(written: ValueMap, context: RunContext, locate: Locate): Fault[] {
   const faults: Fault[] = [];
   const report: Report = (path, message) => faults.push({ path: formatPath(path), ...locate(path), message });
-  for (const part of ["databases", "pipelines"]) checkNames(tree[part], part, report);
-  for (const [index, database] of listOf(tree["databases"]).entries()) {
+  const tree: Written = written;
+  const { databases, pipelines, state, audit, metrics } = tree;
+  for (const part of ["databases", "pipelines"] as const) {
+    const entries = entriesOf<Named>(tree[part]);
+    checkNames(entries, part, report);
+    for (const [index, entry] of entries.entries()) checkRowSecurity(entry, [part, index], report);
+  }
+  for (const [index, database] of entriesOf(databases).entries()) {
     checkConnection(database, ["databases", index], report);
   }
-  for (const part of ["databases", "pipelines"]) {
-    for (const [index, entry] of listOf(tree[part]).entries()) checkRowSecurity(entry, [part, index], report);
-  }
-  if (valueAt(tree, ["audit", "required"]) === true && valueAt(tree, ["audit", "file"]) === undefined) {
+  if (audit?.required === true && audit.file === undefined) {
     report(["audit", "required"], "needs audit.file: no call could be answered without its line");
   }
+  if (state !== undefined) checkConnection(state, ["state"], report);
   checkState(tree, report);
   checkClaims(tree, report);
   checkIdentity(tree, report);
-  checkTls(tree, ["http", "tls"], report);
-  checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
-  checkMetricsAddress(tree, context, report);
-  for (const server of ["http", "server"]) checkIdentityProvider(tree, server, report);
-  checkCompletion(tree["llm"], report);
-  checkEmbedding(tree["embedding"], report);
-  checkPipelines(tree, report);
+  if (metrics?.address !== undefined) checkMetricsAddress(tree, String(metrics.address), context, report);
+  for (const server of ["http", "server"] as const) {
+    checkTls(tree, server, report);
+    checkIdentityProvider(tree, server, report);
+  }
+  checkEmbedding(tree, report);
+  for (const [index, pipeline] of entriesOf(pipelines).entries()) {
+    if (isMap(pipeline)) checkPipeline(pipeline, ["pipelines", index], tree, report);
+  }
   checkKnowledgebase(tree, report);
   return faults;
 }
 
+/** The entries of a list; none of what is no list. */
+function entriesOf<Entry>(list: readonly Entry[] | undefined): readonly Entry[] {
+  return Array.isArray(list) ? list : [];
+}
+
 /** The state must not be where callers' statements read it, nor in a database of one process. */
-function checkState(tree: ValueMap, report: Report): void {
-  const state = valueAt(tree, ["state"]);
-  const name = valueAt(state, ["database"]);
-  const isApart = valueAt(state, ["host"]) !== undefined;
-  if (state !== undefined) checkConnection(state, ["state"], report);
+function checkState({ state, databases }: Written, report: Report): void {
+  const isApart = state?.host !== undefined;
+  const name = state?.database;
   if (name === undefined) {
     if (isApart) report(["state", "database"], "is required where state.host is given");
     return;
   }
   if (typeof name !== "string") return;
-  const user = valueAt(state, ["user"]) ?? "postern_state";
+  const user = state?.user ?? "postern_state";
   const isSame = "is the role of that database too: callers' statements could read the state";
+  const isUserOf = (entry: WrittenDatabase) => (entry?.user ?? "postgres") === user;
   if (isApart) {
-    const place = (entry: unknown, database: unknown) =>
-      [valueAt(entry, ["host"]), valueAt(entry, ["port"]) ?? 5432, database].join(" ");
-    const isCallers = listOf(tree["databases"]).some((each) =>
-      place(each, valueAt(each, ["database"]) ?? "postgres") === place(state, name) &&
-      (valueAt(each, ["user"]) ?? "postgres") === user
+    const place = (entry: Written["state"], database: unknown) =>
+      [entry?.host, entry?.port ?? 5432, database].join(" ");
+    const isCallers = entriesOf(databases).some((each) =>
+      place(each, each?.database ?? "postgres") === place(state, name) && isUserOf(each)
     );
     if (isCallers) report(["state", "user"], isSame);
     return;
   }
-  if (valueAt(state, ["port"]) !== undefined) {
-    report(["state", "port"], "is the port of state.host, which is not given");
-  }
-  const database = listOf(tree["databases"]).find((each) => valueAt(each, ["name"]) === name);
+  if (state?.port !== undefined) report(["state", "port"], "is the port of state.host, which is not given");
+  const database = entriesOf(databases).find((each) => each?.name === name);
   if (database === undefined) {
     report(["state", "database"], "is none of databases; for another database give state.host too");
-  } else if (valueAt(database, ["embedded"]) !== undefined) {
+  } else if (database.embedded !== undefined) {
     report(["state", "database"], "is an embedded database, which one process alone can use");
-  } else if (user === (valueAt(database, ["user"]) ?? "postgres")) report(["state", "user"], isSame);
+  } else if (isUserOf(database)) report(["state", "user"], isSame);
 }
 
-function checkNames(entries: unknown, part: string, report: Report): void {
-  const firstIndexes = new Map<string, number>();
-  for (const [index, entry] of listOf(entries).entries()) {
-    const name = valueAt(entry, ["name"]);
-    if (typeof name !== "string") continue;
-    const first = firstIndexes.get(name);
-    if (first === undefined) firstIndexes.set(name, index);
-    else report([part, index, "name"], `${part}[${first}] already has the name ${JSON.stringify(name)}`);
+function checkNames(entries: readonly Named[], part: string, report: Report): void {
+  const names = entries.map((entry) => entry?.name);
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (typeof name !== "string" || first === index) continue;
+    report([part, index, "name"], `${part}[${first}] already has the name ${JSON.stringify(name)}`);
   }
 }
 
@@ -128,22 +138,19 @@ const together: readonly (readonly [string, string])[] = [
   ["password_lifetime", "password_command"],
 ];
 
-function checkIdentityProvider(tree: ValueMap, server: string, report: Report): void {
+function checkIdentityProvider(tree: Written, server: "http" | "server", report: Report): void {
+  const { auth, client_ip, resource_url } = tree[server] ?? {};
+  if (!isMap(auth?.identity_provider)) return;
   const path = [server, "auth", "identity_provider"];
-  if (!isMap(valueAt(tree, path))) return;
   // a client would be sent to the address that the proxy knows
-  if (
-    valueAt(tree, [server, "client_ip", "header"]) !== undefined &&
-    valueAt(tree, [server, "resource_url"]) === undefined
-  ) {
+  if (client_ip?.header !== undefined && resource_url === undefined) {
     report([server, "resource_url"], `is required behind a proxy where ${formatPath(path)} is given`);
   }
-  const scopes = valueAt(tree, [...path, "scopes_by_tool"]);
-  for (const tool of Object.keys(isMap(scopes) ? scopes : {})) {
+  for (const tool of Object.keys(mapOf(auth.identity_provider.scopes_by_tool))) {
     const fault = server === "server"
       ? "has no effect: the RAG server has no tools"
       // one that is misspelt would need no scope; what a definitions file names is looked at where it is read
-      : tree["custom_definitions_path"] !== undefined || builtinTools.some((name) => name === tool)
+      : tree.custom_definitions_path !== undefined || builtinTools.some((name) => name === tool)
       ? undefined
       : `there is no tool of that name${didYouMean(tool, builtinTools)}`;
     if (fault !== undefined) report([...path, "scopes_by_tool", tool], fault);
@@ -171,161 +178,142 @@ function checkConnection(connection: unknown, path: SettingPath, report: Report)
   }
 }
 
-function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
-  if (valueAt(tree, [...path, "enabled"]) !== true) return;
-  for (const key of ["cert_file", "key_file"]) {
-    if (valueAt(tree, [...path, key]) === undefined) {
-      report([...path, key], "is required where TLS is enabled");
-    }
+function checkTls(tree: Written, server: "http" | "server", report: Report): void {
+  const tls = tree[server]?.tls;
+  if (tls?.enabled !== true) return;
+  for (const key of ["cert_file", "key_file"] as const) {
+    if (tls[key] === undefined) report([server, "tls", key], "is required where TLS is enabled");
   }
 }
 
-/** No default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out. */
-function checkCompletion(llm: unknown, report: Report): void {
-  const provider = valueAt(llm, ["provider"]);
-  if (valueAt(llm, ["enabled"]) === false) return;
-  // the schema says of local what to do instead
-  if (provider === undefined || provider === "anthropic" || provider === "local") return;
-  if (valueAt(llm, ["model"]) === undefined) report(["llm", "model"], `is required for ${provider}`);
+function checkEmbedding({ llm, embedding }: Written, report: Report): void {
+  // no default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out,
+  // and the schema says of local what to do instead
+  const needsModel = llm?.provider !== undefined && !/^(?:anthropic|local)$/.test(String(llm.provider));
+  if (llm?.enabled !== false && needsModel && llm.model === undefined) {
+    report(["llm", "model"], `is required for ${llm.provider}`);
+  }
+  if (embedding?.enabled === true && embedding.provider === undefined) {
+    report(["embedding", "provider"], "is required where embedding is enabled");
+  }
+  if (embedding?.enabled !== false) checkModel(embedding, ["embedding"], report);
 }
 
-function checkEmbedding(embedding: unknown, report: Report): void {
-  const enabled = valueAt(embedding, ["enabled"]);
-  const provider = valueAt(embedding, ["provider"]);
-  if (enabled === false) return;
-  if (provider === undefined) {
-    if (enabled === true) report(["embedding", "provider"], "is required where embedding is enabled");
-  } else checkModel(embedding, ["embedding"], report);
-}
-
-function checkKnowledgebase(tree: ValueMap, report: Report): void {
+function checkKnowledgebase({ knowledgebase, pipelines }: Written, report: Report): void {
+  const name = knowledgebase?.pipeline;
+  if (name === undefined || knowledgebase?.enabled === false) return;
   const path = ["knowledgebase", "pipeline"];
-  const name = valueAt(tree, path);
-  if (name === undefined || valueAt(tree, ["knowledgebase", "enabled"]) === false) return;
-  const pipeline = listOf(tree["pipelines"]).find((entry) => valueAt(entry, ["name"]) === name);
+  const pipeline = entriesOf(pipelines).find((entry) => entry?.name === name);
   if (pipeline === undefined) report(path, "there is no pipeline of that name");
-  else if (valueAt(pipeline, ["allow_include_sources"]) !== true) {
+  else if (pipeline.allow_include_sources !== true) {
     report(path, "needs a pipeline with allow_include_sources: true, as its documents are shown");
   }
 }
 
-function checkListeners(tree: ValueMap, context: RunContext, report: Report): void {
-  if (valueAt(tree, ["http", "enabled"]) !== true) return;
-  const written = valueAt(tree, ["http", "address"]) ?? ":8080";
-  const address = typeof written === "string" ? parseListenAddress(written) : undefined;
-  if (address === undefined) return;
-  if (
-    valueAt(tree, ["http", "auth", "enabled"]) === false && !isLoopback(address.host) &&
-    !context.allowInsecure
-  ) {
-    const reason = `needs -allow-insecure: ${written} can be reached from other machines`;
+/** Where the two servers listen; undefined for what is no address, and for one that does not run. */
+function listeners({ http, server }: Written, { rag }: RunContext) {
+  return {
+    http: http?.enabled === true ? parseListenAddress(String(http.address ?? ":8080")) : undefined,
+    server: rag ? parseListenAddress(String(server?.address ?? "0.0.0.0:8080")) : undefined,
+  };
+}
+
+function checkListeners(tree: Written, context: RunContext, report: Report): void {
+  const { http: tools, server: rag } = listeners(tree, context);
+  if (tools === undefined) return;
+  const { address = ":8080", auth } = tree.http ?? {};
+  if (auth?.enabled === false && !isLoopback(tools.host) && !context.allowInsecure) {
+    const reason = `needs -allow-insecure: ${address} can be reached from other machines`;
     report(["http", "auth", "enabled"], `serving without authentication ${reason}`);
   }
-  const rag = parseListenAddress(String(valueAt(tree, ["server", "address"]) ?? "0.0.0.0:8080"));
-  if (context.rag && rag !== undefined && addressesCollide(address, rag)) {
+  if (rag !== undefined && addressesCollide(tools, rag)) {
     report(
       ["server", "address"],
-      `the RAG server and http.address would both listen on port ${address.port}`,
+      `the RAG server and http.address would both listen on port ${tools.port}`,
     );
   }
 }
 
-function checkMetricsAddress(tree: ValueMap, context: RunContext, report: Report): void {
-  const path = ["metrics", "address"];
-  const address = parseListenAddress(String(valueAt(tree, path) ?? ""));
-  if (address === undefined) return;
-  const servers = [
-    ...(valueAt(tree, ["http", "enabled"]) === true ? [[["http", "address"], ":8080"] as const] : []),
-    ...(context.rag ? [[["server", "address"], "0.0.0.0:8080"] as const] : []),
-  ];
-  for (const [server, byDefault] of servers) {
-    const other = parseListenAddress(String(valueAt(tree, server) ?? byDefault));
-    if (other === undefined || !addressesCollide(address, other)) continue;
-    report(path, `needs a port of its own: ${formatPath(server)} listens on port ${address.port}`);
+function checkMetricsAddress(tree: Written, text: string, context: RunContext, report: Report): void {
+  const address = parseListenAddress(text);
+  for (const [server, other] of Object.entries(listeners(tree, context))) {
+    if (address === undefined || other === undefined || !addressesCollide(address, other)) continue;
+    report(
+      ["metrics", "address"],
+      `needs a port of its own: ${server}.address listens on port ${address.port}`,
+    );
   }
 }
 
 /** What a pipeline lacks, `defaults` included, and what cannot be together in it. */
-function checkPipelines(tree: ValueMap, report: Report): void {
-  for (const [index, pipeline] of listOf(tree["pipelines"]).entries()) {
-    if (!isMap(pipeline)) continue;
-    const path = ["pipelines", index] as const;
-    for (const part of ["embedding_llm", "rag_llm"]) checkProvider(tree, pipeline, [...path, part], report);
-    const database = pipeline["database"];
-    checkConnection(database, [...path, "database"], report);
-    if (
-      valueAt(database, ["hosts"]) === undefined &&
-      valueAt(database, ["target_session_attrs"]) !== undefined
-    ) {
-      report(
-        [...path, "database", "target_session_attrs"],
-        "needs hosts: with one server there is nothing to choose",
-      );
-    }
-    checkModel(pipeline["rerank"], [...path, "rerank"], report);
-    const [most, overlap] = ["max_tokens", "overlap_tokens"].map((name) =>
-      valueAt(pipeline, ["chunks", name])
-    );
-    if (Number(overlap) > Number(most) / 2) {
-      report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
-    }
-    const table = valueAt(pipeline, ["tables", 0]);
-    const own = ["text_column", "vector_column", "id_column"].map((name) => valueAt(table, [name]));
-    for (const column of Object.keys(pipeline["metadata"] ?? {})) {
-      if (![...own, "id", "metadata", ...Object.keys(detailTypes)].includes(column)) continue;
-      report([...path, "metadata", column], "is a column that -ingest fills itself; name another one");
-    }
-    const ocrCommand = listOf(pipeline["ocr_command"]);
-    if (ocrCommand.length > 0 && !ocrCommand.slice(1).some((part) => String(part).includes("{page}"))) {
-      report([...path, "ocr_command"], "needs {page}, the number of the page to read, in an argument");
-    }
-    checkReembed(tree, pipeline, [...path, "reembed"], report);
+function checkPipeline(
+  pipeline: NonNullable<WrittenPipeline>,
+  path: SettingPath,
+  tree: Written,
+  report: Report,
+): void {
+  for (const part of ["embedding_llm", "rag_llm"] as const) {
+    checkProvider(layered(mapOf(pipeline[part]), mapOf(tree.defaults?.[part])), [...path, part], report);
   }
+  const { database, rerank, chunks, tables, metadata } = pipeline;
+  checkConnection(database, [...path, "database"], report);
+  if (database?.hosts === undefined && database?.target_session_attrs !== undefined) {
+    report(
+      [...path, "database", "target_session_attrs"],
+      "needs hosts: with one server there is nothing to choose",
+    );
+  }
+  checkModel(rerank, [...path, "rerank"], report);
+  const most = Number(chunks?.max_tokens);
+  if (Number(chunks?.overlap_tokens) > most / 2) {
+    report([...path, "chunks", "overlap_tokens"], `is more than half of max_tokens, which is ${most}`);
+  }
+  const [table] = entriesOf(tables);
+  const filled: unknown[] = [table?.text_column, table?.vector_column, table?.id_column, "id", "metadata"];
+  for (const column of Object.keys(metadata ?? {})) {
+    if (![...filled, ...Object.keys(detailTypes)].includes(column)) continue;
+    report([...path, "metadata", column], "is a column that -ingest fills itself; name another one");
+  }
+  const ocrCommand = entriesOf(pipeline.ocr_command);
+  if (ocrCommand.length > 0 && !ocrCommand.slice(1).some((part) => String(part).includes("{page}"))) {
+    report([...path, "ocr_command"], "needs {page}, the number of the page to read, in an argument");
+  }
+  if (isMap(pipeline.reembed)) checkReembed(pipeline, [...path, "reembed"], tree, report);
 }
 
-function checkProvider(tree: ValueMap, pipeline: ValueMap, path: SettingPath, report: Report): void {
-  const part = String(path.at(-1));
-  const [own, base] = [pipeline[part], valueAt(tree, ["defaults", part])].map((value) =>
-    isMap(value) ? value as { provider?: string } : undefined
-  );
-  const settings = layered(own, base);
+function checkProvider(settings: WrittenProvider, path: SettingPath, report: Report): void {
   if (settings.provider === undefined) {
-    report(path, `a provider is required, here or in defaults.${part}`);
-    return;
+    return report(path, `a provider is required, here or in defaults.${path.at(-1)}`);
   }
   checkModel(settings, path, report);
-  const fallback = valueAt(settings, ["fallback"]);
-  for (const [index, entry] of listOf(fallback).entries()) {
+  for (const [index, entry] of listOf(settings["fallback"]).entries()) {
     checkModel(entry, [...path, "fallback", index], report);
   }
 }
 
 /** A column has vectors of one model: that of the new one is another in each table. */
-function checkReembed(tree: ValueMap, pipeline: ValueMap, path: SettingPath, report: Report): void {
-  const reembed = pipeline["reembed"];
-  if (!isMap(reembed)) return;
-  const [base, own, next] = [
-    valueAt(tree, ["defaults", "embedding_llm"]),
-    pipeline["embedding_llm"],
-    reembed["embedding_llm"],
-  ].map((value) => isMap(value) ? value as { provider?: string; model?: string } : {});
-  const used = layered(own, base);
-  const wanted = layered(next, used);
+function checkReembed(
+  { reembed, embedding_llm, tables }: NonNullable<WrittenPipeline>,
+  path: SettingPath,
+  { defaults }: Written,
+  report: Report,
+): void {
+  const used: WrittenProvider = layered(mapOf(embedding_llm), mapOf(defaults?.embedding_llm));
+  const wanted = layered(mapOf(reembed?.embedding_llm), used);
   checkModel(wanted, [...path, "embedding_llm"], report);
-  if (wanted.provider === used.provider && wanted.model === used.model) {
+  if (wanted.provider === used.provider && wanted["model"] === used["model"]) {
     report([...path, "embedding_llm"], "is the pipeline's own model: expected another provider or model");
   }
-  const taken = listOf(pipeline["tables"]).map((table) => valueAt(table, ["vector_column"]));
-  if (taken.includes(reembed["vector_column"])) {
+  if (entriesOf(tables).some((table) => table?.vector_column === reembed?.vector_column)) {
     report([...path, "vector_column"], "is a table's own vector_column: expected a new one");
   }
 }
 
 function checkModel(section: unknown, path: SettingPath, report: Report): void {
-  const provider = valueAt(section, ["provider"]);
+  const { provider, ...others } = mapOf(section);
   if (typeof provider !== "string" || provider === "local") return;
   const named = provider === "onnx" ? "model_path" : "model";
-  if (valueAt(section, [named]) === undefined) report([...path, named], `is required for ${provider}`);
+  if (others[named] === undefined) report([...path, named], `is required for ${provider}`);
 }
 
 type Servers = Pick<ParsedConfig, "data_dir" | "http" | "server" | "state">;

@@ -31,7 +31,7 @@ export async function createDemoDatabase(
     ...defined({ snapshot }),
     prepare: async () => [
       ...(handbook ?? (snapshot === undefined ? await demoHandbookSql() : [])),
-      ...demoShopSql(today),
+      ...await demoShopSql(today),
     ],
     statementTimeoutMs,
     logger,

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { PipelineConfig } from "../config/mod.ts";
 import { localEmbedding } from "../llm/local/local_embedding.ts";
-import { commentStatements, insertStatement } from "./table_rows.ts";
+import { insertStatement } from "./shop_rows.ts";
 
 /** A page's part under one `##` heading. */
 interface HandbookSection {
@@ -33,18 +33,16 @@ CREATE TABLE handbook_pages (
   embedding vector(${dimensions}) NOT NULL,
   UNIQUE (page, section)
 );
-`;
 
-const handbookComments = {
-  "TABLE handbook_pages": "The shop's handbook for its employees, one row for each section of a page",
-  "COLUMN handbook_pages.page": "Short name of the page, for example shipping",
-  "COLUMN handbook_pages.title": "The page's heading",
-  "COLUMN handbook_pages.section": "The section's heading",
-  "COLUMN handbook_pages.audience": "Whom the page is for: everyone, managers or warehouse",
-  "COLUMN handbook_pages.updated_on": "Day of the page's last change",
-  "COLUMN handbook_pages.content": "Markdown; the first line names page and section",
-  "COLUMN handbook_pages.embedding": "Of the content, by which pages near a question are found",
-};
+COMMENT ON TABLE handbook_pages IS 'The shop''s handbook for its employees, one row for each section of a page';
+COMMENT ON COLUMN handbook_pages.page IS 'Short name of the page, for example shipping';
+COMMENT ON COLUMN handbook_pages.title IS 'The page''s heading';
+COMMENT ON COLUMN handbook_pages.section IS 'The section''s heading';
+COMMENT ON COLUMN handbook_pages.audience IS 'Whom the page is for: everyone, managers or warehouse';
+COMMENT ON COLUMN handbook_pages.updated_on IS 'Day of the page''s last change';
+COMMENT ON COLUMN handbook_pages.content IS 'Markdown; the first line names page and section';
+COMMENT ON COLUMN handbook_pages.embedding IS 'Of the content, by which pages near a question are found';
+`;
 
 /** The SQL that makes the handbook in place of one that is there, to be run by a superuser in this order. */
 export async function demoHandbookSql(model = localEmbedding()): Promise<string[]> {
@@ -69,7 +67,6 @@ export async function demoHandbookSql(model = localEmbedding()): Promise<string[
     handbookTable(vectors[0]?.length ?? 0),
     insertStatement({ table: "handbook_pages", columns, rows }),
     "CREATE INDEX handbook_pages_embedding_idx ON handbook_pages USING hnsw (embedding vector_cosine_ops)",
-    ...commentStatements(handbookComments),
     "ANALYZE handbook_pages",
   ];
 }
@@ -127,7 +124,15 @@ export const demoPipeline = (path?: string): PipelineConfig => ({
   available_to_users: [],
   role_from_user: false,
   session_settings: {},
-  database: { database: "shop", hosts: [], pool_max_conns: 10 },
+  database: {
+    database: "shop",
+    hosts: [],
+    user: "postgres",
+    sslmode: "disable",
+    target_session_attrs: "any",
+    pooler: "none",
+    pool_max_conns: 10,
+  },
   tables: [{
     table: "handbook_pages",
     text_column: "content",

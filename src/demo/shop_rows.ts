@@ -1,19 +1,12 @@
-import {
-  awkwardReviewBodies,
-  colors,
-  departments,
-  firstNames,
-  lastNames,
-  orderNotes,
-  places,
-  productLines,
-  reviewBodies,
-  reviewTitles,
-  suppliers,
-  tags,
-} from "./shop_words.ts";
-import type { TableRows, Value } from "./table_rows.ts";
+import words from "./shop_words.json" with { type: "json" };
 import { createRandomNumbers } from "../core/random_numbers.ts";
+import { quoteLiteral } from "../postgres/sql_text.ts";
+
+/** What the rows are put together from. Names of suppliers and places have the two letters of their country beside them. */
+const { departments, productLines, colors, tags, suppliers, places, firstNames, lastNames } = words;
+const { orderNotes, awkwardReviewBodies } = words;
+const reviewTitles: Readonly<Record<number, readonly string[]>> = words.reviewTitles;
+const reviewBodies: Readonly<Record<number, readonly string[]>> = words.reviewBodies;
 
 /** How far the shop's history goes back. */
 const historyDays = 760;
@@ -48,7 +41,7 @@ export function shopRows(today: number): TableRows[] {
 }
 
 function supplierRows(random: SeededRandom): TableRows {
-  const rows = suppliers.map(([name, country], index) => [
+  const rows = suppliers.map(([name = "", country = ""], index) => [
     index + 1,
     name,
     country,
@@ -71,29 +64,32 @@ function categoryRows(): TableRows {
 function productRows(random: SeededRandom, firstDay: number): { table: TableRows; products: Product[] } {
   const rows: Value[][] = [];
   const products: Product[] = [];
-  departments.flatMap(({ categories }) => categories).forEach((words, index) => {
-    const kinds = productLines.flatMap((line) => words.nouns.map((noun) => ({ line, noun })));
-    for (const { line, noun } of random.sample(kinds, productsPerCategory)) {
-      const id = products.length + 1;
-      const material = random.pick(words.materials);
-      const priceCents = random.integer(words.price[0], words.price[1]) * 100 + random.pick([0, 50, 90, 95]);
-      products.push({ id, priceCents });
-      rows.push([
-        id,
-        `${line.slice(0, 2).toUpperCase()}-${String(1000 + id * 7)}`,
-        `${line} ${material} ${noun}`,
-        departments.length + index + 1,
-        random.integer(1, suppliers.length),
-        euros(priceCents),
-        euros(Math.floor(priceCents * random.integer(35, 70) / 100)),
-        random.chance(6) ? 0 : random.integer(1, 400),
-        random.sample(tags, random.integer(0, 3)),
-        attributes(random, material, words.weightGrams),
-        random.chance(5),
-        dateText(firstDay - random.integer(10, 900)),
-      ]);
-    }
-  });
+  departments.flatMap(({ categories }) => categories).forEach(
+    ({ nouns, materials, price, weightGrams }, index) => {
+      const [cheapest = 0, dearest = 0] = price;
+      const kinds = productLines.flatMap((line) => nouns.map((noun) => ({ line, noun })));
+      for (const { line, noun } of random.sample(kinds, productsPerCategory)) {
+        const id = products.length + 1;
+        const material = random.pick(materials);
+        const priceCents = random.integer(cheapest, dearest) * 100 + random.pick([0, 50, 90, 95]);
+        products.push({ id, priceCents });
+        rows.push([
+          id,
+          `${line.slice(0, 2).toUpperCase()}-${String(1000 + id * 7)}`,
+          `${line} ${material} ${noun}`,
+          departments.length + index + 1,
+          random.integer(1, suppliers.length),
+          euros(priceCents),
+          euros(Math.floor(priceCents * random.integer(35, 70) / 100)),
+          random.chance(6) ? 0 : random.integer(1, 400),
+          random.sample(tags, random.integer(0, 3)),
+          attributes(random, material, weightGrams),
+          random.chance(5),
+          dateText(firstDay - random.integer(10, 900)),
+        ]);
+      }
+    },
+  );
   const columns =
     "id sku name category_id supplier_id price cost in_stock tags attributes discontinued listed_on";
   return { table: { table: "products", columns, rows }, products };
@@ -102,7 +98,7 @@ function productRows(random: SeededRandom, firstDay: number): { table: TableRows
 function attributes(
   random: SeededRandom,
   material: string,
-  [lightest, heaviest]: readonly [number, number],
+  [lightest = 0, heaviest = 0]: readonly number[],
 ): Record<string, unknown> {
   return {
     material,
@@ -122,7 +118,7 @@ function customerRows(random: SeededRandom, today: number): { table: TableRows; 
   const customers: Customer[] = [];
   for (let id = 1; id <= customerCount; id++) {
     const [first, last] = [random.pick(firstNames), random.pick(lastNames)];
-    const [city, country] = random.pick(places);
+    const [city = "", country = ""] = random.pick(places);
     const tier = random.pick(["standard", "standard", "standard", "standard", "silver", "silver", "gold"]);
     const registeredDay = today - random.integer(1, historyDays + 400);
     customers.push({ id, registeredDay, tier });
@@ -358,4 +354,22 @@ export function createSeededRandom(seed: number): SeededRandom {
   }
 
   return { integer, chance: (percent) => integer(1, 100) <= percent, pick, sample };
+}
+
+type Value = string | number | boolean | null | readonly string[] | Readonly<Record<string, unknown>>;
+
+/** Rows of one table, in the order of `columns`, whose names are apart by spaces. */
+export interface TableRows {
+  readonly table: string;
+  readonly columns: string;
+  readonly rows: readonly (readonly Value[])[];
+}
+
+/** One JSON text for all rows: PostgreSQL takes it faster than a list of VALUES. */
+export function insertStatement({ table, columns, rows }: TableRows): string {
+  const names = columns.split(" ");
+  const objects = rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+  const list = names.join(", ");
+  return `INSERT INTO ${table} (${list})
+SELECT ${list} FROM json_populate_recordset(NULL::${table}, ${quoteLiteral(JSON.stringify(objects))})`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import denoConfig from "../../deno.json" with { type: "json" };
-import { permissions, v8Flags } from "../../src/app/processes/runtime_flags.ts";
+import { permissions, v8Flags } from "../../src/app/processes/runtime.ts";
 
 Deno.test("the task demo runs as the executable does", () => {
   const demo = denoConfig.tasks.demo.split(" ");

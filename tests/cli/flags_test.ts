@@ -159,22 +159,19 @@ Deno.test("parseFlags() turns switches on and off, the last one wins", () => {
 });
 
 Deno.test("parseFlags() of nothing serves over standard input and output", () => {
-  assert.deepEqual(parseFlags([]), {
+  const { isOn, ...flags } = parseFlags([]);
+  assert.deepEqual(flags, {
     operation: "run",
+    subject: "",
     settings: new Map(),
+    options: {},
     allowInsecure: false,
     demo: false,
     rag: false,
     json: false,
     paths: [],
-    tokenLimits: {},
-    isDryRun: false,
-    judgesAnswers: false,
-    isRemovalConfirmed: false,
-    isRetry: false,
-    isWatching: false,
-    isOverwriteAllowed: false,
   });
+  assert(!isOn("json"));
 });
 
 Deno.test("parseFlags() names the flag that gave a setting", () => {
@@ -199,29 +196,31 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     "::1",
     "-json",
   ];
-  assert.deepEqual(parseFlags([...args, "-config", "a.yaml"]), {
+  const { isOn, ...flags } = parseFlags([...args, "-config", "a.yaml"]);
+  assert.deepEqual(flags, {
     operation: "add-token",
+    subject: "",
     settings: new Map(),
+    options: {
+      "token-note": "CI",
+      "token-database": "shop",
+      "token-expiry": "30d",
+      "token-tools": "query_database",
+      "token-networks": "::1",
+      json: "true",
+      config: "a.yaml",
+    },
     allowInsecure: false,
     demo: false,
     rag: false,
     json: true,
     paths: [],
-    tokenLimits: { tools: "query_database", networks: "::1" },
-    isDryRun: false,
-    judgesAnswers: false,
-    isRemovalConfirmed: false,
-    isRetry: false,
-    isWatching: false,
-    isOverwriteAllowed: false,
     configPath: "a.yaml",
-    tokenNote: "CI",
-    tokenDatabase: "shop",
-    tokenExpiry: "30d",
   });
-  assert.equal(parseFlags(["-add-token", "-token-expiry=never"]).tokenExpiry, "never");
+  assert(isOn("json"));
+  assert.equal(parseFlags(["-add-token", "-token-expiry=never"]).options["token-expiry"], "never");
   const removal = parseFlags(["-remove-token", "token-1730000000", "-token-file", "t.yaml"]);
-  assert.deepEqual([removal.operation, removal.tokenId], ["remove-token", "token-1730000000"]);
+  assert.deepEqual([removal.operation, removal.subject], ["remove-token", "token-1730000000"]);
   assert.equal(parseFlags(["-list-tokens"]).operation, "list-tokens");
 });
 
@@ -231,25 +230,25 @@ Deno.test("parseFlags() reads operations on pipelines, and the paths that -inges
     [ingest.operation, ingest.pipeline, ingest.paths, ingest.configPath, ingest.json],
     ["ingest", "docs", ["a.md", "folder"], "c.yaml", true],
   );
-  assert.deepEqual([ingest.source, ingest.isDryRun, ingest.isRemovalConfirmed], [undefined, false, false]);
-  assert.deepEqual([ingest.isWatching, ingest.pollMs], [false, undefined]);
-  assert.equal(parseFlags(["-ingest", "docs", "-watch", "-poll", "15m"]).pollMs, 900_000);
+  assert.deepEqual(ingest.options, { config: "c.yaml", json: "true" });
+  const watching = parseFlags(["-ingest", "docs", "-watch", "-poll", "15m"]);
+  assert.deepEqual(watching.options, { watch: "true", poll: "15m" });
   const sources = parseFlags(["-ingest", "docs", "-source", "wiki", "-dry-run", "-confirm-removal"]);
   assert.deepEqual(
-    [sources.paths, sources.source, sources.isDryRun, sources.isRemovalConfirmed],
+    [sources.paths, sources.options.source, sources.isOn("dry-run"), sources.isOn("confirm-removal")],
     [[], "wiki", true, true],
   );
   const evaluate = parseFlags(["-evaluate", "docs", "-queries", "q.jsonl", "-qrels", "q.tsv"]);
   assert.deepEqual(
-    [evaluate.operation, evaluate.pipeline, evaluate.queriesFile, evaluate.qrelsFile],
+    [evaluate.operation, evaluate.pipeline, evaluate.options.queries, evaluate.options.qrels],
     ["evaluate", "docs", "q.jsonl", "q.tsv"],
   );
   assert.equal(parseFlags(["-index-pipeline=docs"]).pipeline, "docs");
   for (const operation of ["setup-watch", "watch-pipeline", "reembed"]) {
     assert.equal(parseFlags([`-${operation}`, "docs"]).pipeline, "docs");
   }
-  assert.equal(parseFlags(["-reembed", "docs", "-switch-to", "old"]).switchTo, "old");
-  assert.equal(parseFlags(["-watch-pipeline", "docs", "-retry-failed"]).isRetry, true);
+  assert.equal(parseFlags(["-reembed", "docs", "-switch-to", "old"]).options["switch-to"], "old");
+  assert.equal(parseFlags(["-watch-pipeline", "docs", "-retry-failed"]).isOn("retry-failed"), true);
   assert.deepEqual(settingsOf("-db-password", "-secret", "-db-name=-http"), {
     "databases[0].password": "-secret",
     "databases[0].database": "-http",

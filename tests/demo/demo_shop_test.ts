@@ -29,12 +29,12 @@ async function withShop(now: Date | undefined, test: (read: Read) => Promise<voi
   }
 }
 
-Deno.test("the demo shop's SQL is the same everywhere for one day and moves with the day", () => {
-  const digest = (time: string) =>
-    createHash("sha256").update(demoShopSql(new Date(time)).join(";\n")).digest("hex").slice(0, 16);
-  assert.equal(digest("2026-03-15T00:00:00Z"), "d02797a4a18e9eef");
-  assert.equal(digest("2026-03-15T23:59:59Z"), "d02797a4a18e9eef");
-  assert.notEqual(digest("2026-03-16T00:00:00Z"), "d02797a4a18e9eef");
+Deno.test("the demo shop's SQL is the same everywhere for one day and moves with the day", async () => {
+  const digest = async (time: string) =>
+    createHash("sha256").update((await demoShopSql(new Date(time))).join(";\n")).digest("hex").slice(0, 16);
+  assert.equal(await digest("2026-03-15T00:00:00Z"), "a40b51e9e6b87f9e");
+  assert.equal(await digest("2026-03-15T23:59:59Z"), "a40b51e9e6b87f9e");
+  assert.notEqual(await digest("2026-03-16T00:00:00Z"), "a40b51e9e6b87f9e");
 });
 
 Deno.test("the demo shop holds what a visitor asks for", async (t) => {

@@ -67,7 +67,7 @@ Deno.test("the image runs the tool server on its configuration, and its health c
   const probe = [...dockerfile.matchAll(/^ {2}CMD (\[.*\])$/gm)].at(-1)?.[1] ?? "[]";
   const [prober, ...flags] = z.array(z.string()).parse(JSON.parse(probe));
   assert.equal(prober, program);
-  assert.equal(parseFlags(flags).probeUrl, "http://127.0.0.1:8080/health");
+  assert.equal(parseFlags(flags).subject, "http://127.0.0.1:8080/health");
 });
 
 Deno.test("the image is made of files that are there, and is not root's", async () => {
@@ -131,7 +131,7 @@ for (const { title, compose, services, ofPostern } of [alone, replicas]) {
     const probed = ["tools", "rag"].map((name) => {
       const [, program, ...flags] = compose.services[name]?.healthcheck?.test ?? [];
       assert.equal(program, "/usr/bin/postern");
-      return new URL(parseFlags(flags).probeUrl ?? "").port;
+      return new URL(parseFlags(flags).subject).port;
     });
     assert.deepEqual(published, probed.map((port) => `127.0.0.1:${port}:${port}`));
   });

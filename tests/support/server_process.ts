@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { v8Flags } from "../../src/app/processes/runtime_flags.ts";
+import { v8Flags } from "../../src/app/processes/runtime.ts";
 
 /** The program under test: the compiled executable where POSTERN_EXECUTABLE names it, else main.ts under this Deno. */
 const executable = Deno.env.get("POSTERN_EXECUTABLE");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { packBeside } from "../compile_program.ts";
 import { type Bundle, bundlerVersion } from "../bundle_program.ts";
-import { permissions, v8Flags } from "../../src/app/processes/runtime_flags.ts";
+import { permissions, v8Flags } from "../../src/app/processes/runtime.ts";
 import { type ArchivedFile, tarGz } from "./archives.ts";
 import { fillIn, type ReleaseValues } from "./templates.ts";
 

@@ -13,7 +13,7 @@ import { findRelation, isIterative } from "../../rag_server/search/document_tabl
 import { rightsOfRoles } from "../../postgres/reader_role/excess_rights.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { type Check, type CheckResult, createCheck, error, note, warning } from "./check.ts";
-import { type RelationName, relationName } from "./tables/table_facts.ts";
+import { type RelationName, relationName } from "./tables/table_subject.ts";
 import {
   type IsolationFault,
   isolationFaults,

@@ -326,7 +326,7 @@ function mend(thrown: unknown, settings: string, section = "identity_provider"):
 export async function issuerLoginChecks({ enabled, auth }: Config["http"]): Promise<Check[]> {
   const [issuer, { login }] = [builtInIssuer(auth), auth.oauth];
   if (!enabled || issuer === undefined || login === undefined) return [];
-  const { issuerLoginSettings } = await import("../open_issuer_login.ts");
+  const { issuerLoginSettings } = await import("../open_issuer.ts");
   const { createIssuerClient } = await import("../../identity/issuer_login/issuer_client.ts");
   const settings = issuerLoginSettings(issuer, login);
   const { kind, path } = settings.credential;

@@ -6,6 +6,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { PoolEndedError } from "../../postgres/pool/principal_pool.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { unmatchedColumnWarnings } from "../../postgres/catalog/private_columns.ts";
+import type { Config } from "../../config/mod.ts";
 
 export interface WarnedDatabase {
   readonly database: Database;
@@ -68,4 +69,19 @@ async function logWarnings(
     return [...ofRole, ...faults.map(({ path, message }) => `${settingAt(path)}: ${message}`)];
   });
   for (const warning of warnings) logger.warn(warning, { database: database.name });
+}
+
+/**
+ * One warning for each user of `console.administrators` without an account. A user file that cannot be read has faults of
+ * its own: nothing is said of its users.
+ */
+export async function administratorWarnings({ console, http, server }: Config): Promise<string[]> {
+  const { enabled, user_file: path } = (http.enabled ? http : server).auth;
+  const users = console.administrators.filter((name) => !name.startsWith("group:"));
+  if (users.length === 0 || !enabled) return [];
+  const { readUserFile } = await import("../../identity/users/user_file.ts");
+  const accounts = await readUserFile(path).then(({ records }) => records, () => undefined);
+  return users.filter((user) => accounts?.every(({ username }) => username !== user)).map((user) =>
+    `console.administrators names ${JSON.stringify(user)}, who has no account in ${path}: -add-user makes one`
+  );
 }

@@ -10,7 +10,7 @@ import { gatherMetrics, type Readings } from "../telemetry/gather_metrics.ts";
 import { type Channel, createChannel } from "./channel.ts";
 import { onHangUp, tellServiceManager, untilStopped } from "./process_signals.ts";
 import { fileURLToPath } from "node:url";
-import { permissions, v8Flags } from "./runtime_flags.ts";
+import { permissions, v8Flags } from "./runtime.ts";
 
 /** How long a process is waited for that is asked for its metrics, or by another process. */
 const answerWithinMs = 500;

@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import type { Config, DatabaseConfig, PipelineConfig } from "../../config/mod.ts";
+import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -241,23 +241,17 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
   };
 }
 
-/** What a pipeline's database has where the configuration says nothing else. */
-const byDefault = {
-  user: "postgres",
-  sslmode: "prefer",
-  target_session_attrs: "any",
+/** What a pipeline's database has, and the configuration does not say. */
+const fixed = {
   pool_max_conn_idle_time: 30 * 60_000,
-  pooler: "none",
   connect_timeout: 10_000,
   statement_timeout: 30_000,
   max_rows: 1_000,
   max_bytes: 1_048_576,
   allowed_functions: [],
-} satisfies Partial<DatabaseConfig>;
+};
 
 /** What the adapter needs to know of a pipeline's database. */
 function pipelineDatabaseOptions(pipeline: PipelineConfig, passFile: string | undefined): DatabaseOptions {
-  const { hosts, database, pool_max_conns } = pipeline.database;
-  const own = { ...defined(pipeline.database), hosts, database, pool_max_conns };
-  return databaseOptions({ ...byDefault, ...pipeline, ...own }, passFile);
+  return databaseOptions({ ...fixed, ...pipeline, ...pipeline.database }, passFile);
 }

@@ -9,7 +9,7 @@ import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createHistory } from "../../tool_server/questions/history.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
-import type { toolConsole } from "./tool_console.ts";
+import type { toolConsole } from "../server_console.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
 import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../checks/startup_warnings.ts";
 import {
@@ -93,7 +93,13 @@ export async function runToolServer(
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
   const withConsole = running.recentCalls &&
-    (await import("./tool_console.ts")).toolConsole({ ...running, toolServer, pipelines, ragServer, scopes });
+    (await import("../server_console.ts")).toolConsole({
+      ...running,
+      toolServer,
+      pipelines,
+      ragServer,
+      scopes,
+    });
   const serving = { ...running, toolServer, identity, withConsole };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);

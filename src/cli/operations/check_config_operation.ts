@@ -11,7 +11,7 @@ import { readYamlDocument } from "../../core/yaml/yaml_document.ts";
 import { linesOf } from "../../app/checks/file_checks.ts";
 import { unreadableFileWarnings } from "../../app/checks/path_faults.ts";
 import { type Check, runChecks } from "../../app/checks/check.ts";
-import { administratorWarnings } from "../../app/checks/administrator_warnings.ts";
+import { administratorWarnings } from "../../app/checks/startup_warnings.ts";
 import { configurationChecks } from "../../app/checks/configuration_checks.ts";
 import { refuseEmptyFile } from "../../app/checks/path_faults.ts";
 

@@ -54,7 +54,7 @@ export async function init(flags: ParsedFlags, environment: Environment, print: 
   const http = await chooseHttp(flags, isAsking);
   const place = password === undefined ? "environment" : isAsking ? await askPlace() : "file";
   const passwordFile = join(dirname(path), "db_password");
-  if (place === "file" && !flags.isOverwriteAllowed) await refuseExisting(passwordFile);
+  if (place === "file" && !flags.isOn("overwrite")) await refuseExisting(passwordFile);
 
   const text = configText({
     ...answers,
@@ -104,18 +104,18 @@ function givenAnswers(
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 }
 
-async function chooseFile({ configPath, isOverwriteAllowed }: ParsedFlags, cwd: string, isAsking: boolean) {
+async function chooseFile({ configPath, isOn }: ParsedFlags, cwd: string, isAsking: boolean) {
   let path = resolve(
     cwd,
     configPath ?? (isAsking ? await askLine("Configuration file", "config.yaml") : "config.yaml"),
   );
-  while (isAsking && !isOverwriteAllowed && await exists(path)) {
+  while (isAsking && !isOn("overwrite") && await exists(path)) {
     const other = await askLine(`${path} is there already. Another file, or Enter to leave`);
     if (other === "") break;
     path = resolve(cwd, other);
   }
   await requirePath("-config", path, "made file");
-  if (!isOverwriteAllowed) await refuseExisting(path);
+  if (!isOn("overwrite")) await refuseExisting(path);
   return path;
 }
 
@@ -132,8 +132,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Makes a file that only this user may use. @throws {AppError} `conflict` where somebody made it meanwhile */
-async function write(path: string, text: string, { isOverwriteAllowed }: ParsedFlags): Promise<void> {
-  if (isOverwriteAllowed) return await replaceFile(path, text);
+async function write(path: string, text: string, { isOn }: ParsedFlags): Promise<void> {
+  if (isOn("overwrite")) return await replaceFile(path, text);
   try {
     await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
   } catch (cause) {

@@ -78,8 +78,8 @@ export async function pull(options: PullOptions, print: Print): Promise<void> {
  *
  * @param hub the address of a mirror of the model's; its publisher's where empty or absent
  */
-export function filesToPull(flags: ParsedFlags, hub = ""): PullOptions[] {
-  const { pullUrl: url = "", sha256 = "", into = "" } = flags;
+export function filesToPull({ subject: url, options }: ParsedFlags, hub = ""): PullOptions[] {
+  const { sha256 = "", into = "" } = options;
   if (url !== knownModel.name || sha256 !== "") return [{ url, sha256, folder: into }];
   const base = `${(hub || "https://huggingface.co").replace(/\/+$/, "")}/${knownModel.address}`;
   return Object.entries(knownModel.files).map(([path, sha256]) => (

@@ -1,5 +1,5 @@
 import { defined } from "../../core/defined.ts";
-import { startsPrograms } from "../../app/processes/give_up_permissions.ts";
+import { startsPrograms } from "../../app/processes/runtime.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -24,6 +24,7 @@ import { openWebSource } from "../../rag_server/ingest/sources/web_source.ts";
 import { evaluateRetrieval, type EvaluationInput } from "./evaluate_operation.ts";
 import { reembedPipeline } from "./reembed_operation.ts";
 import { setUpWatch, watchPipeline } from "./watch_operation.ts";
+import { parseDuration } from "../../core/text/units.ts";
 import { createSqlSession } from "../../postgres/sql_session.ts";
 import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
@@ -73,7 +74,7 @@ async function openPipeline(context: Context): Promise<void> {
   const { flags, config, logger } = context;
   const valueOf = (key: string) => flags.settings.get(`databases[0].${key}`)?.text;
   const role = defined({ user: valueOf("user"), password: valueOf("password") });
-  await using named = await openOperatorPipeline(flags.pipeline ?? "", { config, role, logger });
+  await using named = await openOperatorPipeline(flags.subject, { config, role, logger });
   try {
     await usePipeline(named, context, role.user);
   } catch (error) {
@@ -114,13 +115,13 @@ async function usePipeline(
           connection,
           table: { ...table, ...defined({ metadata: own.metadata }) },
           embedding: providers.embedding,
-          ...chunkSizes(own.chunks, providers.embedding),
+          ...chunkSizes(own.chunks && defined(own.chunks), providers.embedding),
           ocrCommand: own.ocr_command,
           paths: flags.paths,
-          sourceName: flags.source,
+          sourceName: flags.options.source,
           configured,
-          isDryRun: flags.isDryRun,
-          isRemovalConfirmed: flags.isRemovalConfirmed,
+          isDryRun: flags.isOn("dry-run"),
+          isRemovalConfirmed: flags.isOn("confirm-removal"),
           isFurther,
           json: flags.json,
           progress,
@@ -129,26 +130,29 @@ async function usePipeline(
           signal: work,
           stopping: signal,
           logger,
-        }, print).finally(() => isFurther = flags.isWatching);
+        }, print).finally(() => isFurther = flags.isOn("watch"));
       };
-      if (!flags.isWatching) return await ingestOnce(signal);
+      if (!flags.isOn("watch")) return await ingestOnce(signal);
       const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);
       const paths = flags.paths.length > 0 ? flags.paths : folders.map(({ path }) => path);
       if (paths.length === 0 && !own.sources?.length) return await ingestOnce(signal);
-      return await watchSources({ ingestOnce, paths, pollMs: flags.pollMs, stopping: signal, logger });
+      const pollMs = parseDuration(flags.options.poll ?? "");
+      return await watchSources({ ingestOnce, paths, pollMs, stopping: signal, logger });
     }
     case "setup-watch":
       return await setUpWatch({ named, role, print, logger, signal });
-    case "watch-pipeline":
-      return await watchPipeline({ named, role, isRetry: flags.isRetry, print, logger, signal }).catch(
+    case "watch-pipeline": {
+      const isRetry = flags.isOn("retry-failed");
+      return await watchPipeline({ named, role, isRetry, print, logger, signal }).catch(
         (error) => {
           // a worker that is stopped while it starts has nothing to finish
-          if (flags.isRetry || !signal.aborted) throw error;
+          if (isRetry || !signal.aborted) throw error;
         },
       );
+    }
     case "reembed": {
       const { tables, providers: { embedding, reembed } } = named.pipeline;
-      const { switchTo } = flags;
+      const switchTo = flags.options["switch-to"];
       const both = async () => {
         print(`\n${embedding.name}:`);
         await evaluateModel(await chooseModel(read, { tables, own: embedding }), named, context);
@@ -158,7 +162,7 @@ async function usePipeline(
         const next = tables.map((table) => ({ ...table, vectorColumn }));
         await evaluateModel({ tables: next, embedding: reembed.embedding }, named, context);
       };
-      const evaluate = flags.queriesFile === undefined ? undefined : both;
+      const evaluate = flags.options.queries === undefined ? undefined : both;
       return await reembedPipeline({ named, switchTo, evaluate, progress, print, logger, signal });
     }
     case "evaluate":
@@ -174,12 +178,12 @@ async function evaluateModel(
 ): Promise<void> {
   if (fault !== undefined) throw fault;
   const settings = {
-    queriesFile: flags.queriesFile ?? "",
-    qrelsFile: flags.qrelsFile ?? "",
+    queriesFile: flags.options.queries ?? "",
+    qrelsFile: flags.options.qrels ?? "",
     json: flags.json,
   };
   const { config: { top_n }, database, searchBy, providers } = pipeline;
-  const caller = flags.claims === undefined ? undefined : claimedCaller(flags.claims);
+  const caller = claimedCaller(flags.options.claims);
   const onProgress = (done: number, total: number) => progress.update({ phase: "questions", done, total });
   const judgeAnswers = (input: EvaluationInput) =>
     evaluateAnswers({ ...input, pipeline, ...defined({ caller }), onProgress, signal }).finally(progress.end);
@@ -196,15 +200,16 @@ async function evaluateModel(
       signal,
       logger,
     }).finally(progress.end),
-    ...(flags.judgesAnswers && { answers: await judgeAnswers(input) }),
+    ...(flags.isOn("answers") && { answers: await judgeAnswers(input) }),
   }), print);
 }
 
 async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
   const plain = !Deno.stdout.isTerminal() || Deno.noColor;
   const settings = { json: flags.json, plain };
-  if (flags.checkedTokenFile !== undefined) {
-    return printDiagnoses([await lookIntoToken(flags.checkedTokenFile, config, signal)], settings, print);
+  const tokenFile = flags.options["check-token"];
+  if (tokenFile !== undefined) {
+    return printDiagnoses([await lookIntoToken(tokenFile, config, signal)], settings, print);
   }
   await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
@@ -231,7 +236,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       isExcluded,
     })),
     server,
-    caller: flags.claims === undefined ? undefined : claimedCaller(flags.claims),
+    caller: claimedCaller(flags.options.claims),
     signal,
     logger,
   });
@@ -308,9 +313,10 @@ function openSources(own: PipelineConfig, config: Config, opened: AsyncDisposabl
 /**
  * Whom `-claims` describes, as an identity provider or a proxy would; the claim `sub` is the caller's name.
  *
- * @param claimsText a JSON object
+ * @param claimsText a JSON object. Optional: nobody without it
  */
-function claimedCaller(claimsText: string): Principal {
+function claimedCaller(claimsText: string | undefined): Principal | undefined {
+  if (claimsText === undefined) return undefined;
   const claims = parseClaims(claimsText) ?? {};
   const subject = claimOf(claims, "sub");
   const name = typeof subject === "string" && subject !== "" ? { account: subject } : {};

@@ -11,8 +11,8 @@ import type { PipelineOperation } from "./index_operation.ts";
 import { columnsOf, embedQueues } from "./watch_operation.ts";
 
 interface ReembedOperation extends PipelineOperation {
-  /** Optional: none where questions go on to be searched as they are. */
-  readonly switchTo: "new" | "old" | undefined;
+  /** `new` or `old`. Optional: none where questions go on to be searched as they are. */
+  readonly switchTo: string | undefined;
   /** Compares both models, where questions are given. */
   readonly evaluate: (() => Promise<void>) | undefined;
   readonly logger: Logger;

@@ -21,11 +21,10 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
-import { http } from "./http.ts";
+import { http, server } from "./servers.ts";
 import { identity } from "./identity.ts";
-import { embedding, llm } from "./llm.ts";
+import { apiKeys, defaults, embedding, llm } from "./providers.ts";
 import { pipelines } from "./pipelines.ts";
-import { apiKeys, defaults, server } from "./rag.ts";
 
 /** How much one caller may use, or all of them together. */
 const numbers = () =>
@@ -181,6 +180,16 @@ export const configSchema = section({
 });
 
 export type ParsedConfig = z.output<typeof configSchema>;
+
+/**
+ * What a configuration says before it is validated, by the schema's names. A value may be of any other type than it should be:
+ * the schema's own faults say so.
+ */
+export type Written = Unchecked<z.input<typeof configSchema>>;
+
+type Unchecked<T> = T extends readonly (infer Entry)[] ? readonly (Unchecked<Entry> | undefined)[]
+  : T extends object ? { readonly [Key in keyof T]?: Unchecked<NonNullable<T[Key]>> | undefined }
+  : T;
 
 /** JSON Schema of the configuration file, for editors that complete and check it. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {

@@ -15,34 +15,21 @@ import {
   textMap,
   toggle,
 } from "./field_types.ts";
-import { lifetime } from "./oauth.ts";
+import { lifetime } from "./auth.ts";
 import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
 
-const meanings = {
-  roleFromUser: "Run statements under the PostgreSQL role that has the caller's name",
-  sessionSettings:
-    "PostgreSQL settings for each statement; {username} stands for the caller's name, {claim:NAME} for a claim of the caller's token, {claims} for all of them as JSON",
-};
-
-const fromClaims = {
+/** What tells the row-level security of a database, or of a pipeline's, who asks. */
+export const rowSecurity = {
+  role_from_user: toggle().prefault(false).describe(
+    "Run statements under the PostgreSQL role that has the caller's name",
+  ),
   role_from_claim: text().optional().describe(
     "Run statements under the PostgreSQL role that this claim of the caller's token names",
   ),
   allowed_roles: list(text()).optional().describe("Roles that role_from_claim may name"),
-};
-
-/** What tells the row-level security of a database who asks. */
-const databaseRowSecurity = {
-  role_from_user: toggle().prefault(false).describe(meanings.roleFromUser),
-  ...fromClaims,
-  session_settings: textMap().prefault({}).describe(meanings.sessionSettings),
-};
-
-/** The same of a pipeline, whose settings have their defaults elsewhere. */
-export const pipelineRowSecurity = {
-  role_from_user: toggle().optional().describe(meanings.roleFromUser),
-  ...fromClaims,
-  session_settings: textMap().optional().describe(meanings.sessionSettings),
+  session_settings: textMap().prefault({}).describe(
+    "PostgreSQL settings for each statement; {username} stands for the caller's name, {claim:NAME} for a claim of the caller's token, {claims} for all of them as JSON",
+  ),
 };
 
 /** One server of several, tried in order. */
@@ -125,7 +112,7 @@ export const database = section({
   max_bytes: size().prefault("1 MiB").describe("Most bytes of an answer"),
   allowed_functions: list(text()).prefault([])
     .describe("Your own VOLATILE functions that statements may call: name or schema.name"),
-  ...databaseRowSecurity,
+  ...rowSecurity,
 });
 
 export const databases = z.array(database, { error: "expected a list" });

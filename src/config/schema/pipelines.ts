@@ -16,7 +16,6 @@ import {
   list,
   listOfSome,
   number,
-  port,
   section,
   sourceName,
   text,
@@ -24,7 +23,7 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
-import { certificates, hosts, passwords, pipelineRowSecurity, replicaLag } from "./databases.ts";
+import { certificates, database, hosts, passwords, replicaLag, rowSecurity } from "./databases.ts";
 import {
   apiKeys,
   completionProvider,
@@ -32,31 +31,29 @@ import {
   providerConnection,
   tokenBudget,
   topN,
-} from "./rag.ts";
-import { sslModes, targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
+} from "./providers.ts";
+import { targetSessionAttrs } from "../../postgres/connect/connection_kinds.ts";
+
+const { host: itsHost, port: itsPort, user, sslmode } = database.shape;
 
 const pipelineDatabase = section({
-  host: host().optional().describe("Host name, IP address, or folder of a Unix socket"),
-  port: port().optional().describe("Port"),
+  host: itsHost,
+  port: itsPort,
   hosts: hosts(),
   target_session_attrs: choice(...targetSessionAttrs).optional().describe(
     "Which servers Postern accepts, as in libpq; with hosts, prefer-standby, which spreads callers over the standbys",
   ),
   max_replica_lag: replicaLag(),
   database: text().describe("Name of the database on the server"),
-  user: text().optional().describe("PostgreSQL role to connect as"),
+  user,
   password: text().optional().describe("Password"),
   ...passwords,
-  sslmode: choice(...sslModes).optional().describe(
-    "Whether to use TLS and check the server's certificate, as in libpq",
-  ),
+  sslmode,
   ...certificates,
-  pool_max_conns: integer(1, 1000).optional().describe(
-    "Most connections of the pipeline, those with a stuck statement included; without it, 10",
+  pool_max_conns: integer(1, 1000).prefault(10).describe(
+    "Most connections of the pipeline, those with a stuck statement included",
   ),
-  pooler: choice("none", "transaction").optional().describe(
-    "transaction: a pooler such as PgBouncer may run each transaction on another connection",
-  ),
+  pooler: database.shape.pooler,
 });
 
 const condition = section({
@@ -156,7 +153,7 @@ const metadata = z.record(
 );
 
 const search = section({
-  hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
+  hybrid_enabled: toggle().prefault(true).describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
     "Weight of the vector search against the keyword search, 0 to 1",
   ),
@@ -167,8 +164,8 @@ const search = section({
     "BM25's b: how much a long text is held against its words; without it, 0.4",
   ),
   min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
-  rewrite_follow_ups: toggle().optional().describe(
-    "Let rag_llm make a question that follows others one of its own, which is searched for; without it, true",
+  rewrite_follow_ups: toggle().prefault(true).describe(
+    "Let rag_llm make a question that follows others one of its own, which is searched for",
   ),
   answer_threshold: fraction().optional().describe(
     "Vector similarity that the nearest document needs for a model to be asked; 0: any; without it, learned from the documents",
@@ -190,12 +187,12 @@ const rerank = section({
 
 const pipeline = section({
   name: text().describe("Name of the pipeline in the path of a query"),
-  description: text().optional().describe("What the pipeline answers, for people"),
-  available_to_users: callers().optional().describe(
+  description: text().prefault("").describe("What the pipeline answers, for people"),
+  available_to_users: callers().prefault([]).describe(
     "Users who may use the pipeline, and group:NAME for groups, where server.auth is on; empty: everyone",
   ),
   database: pipelineDatabase,
-  ...pipelineRowSecurity,
+  ...rowSecurity,
   tables: listOfSome("table", table).describe(
     "Tables that hold the documents",
   ),
@@ -220,9 +217,9 @@ const pipeline = section({
   token_budget: tokenBudget(),
   top_n: topN(),
   system_prompt: text().optional().describe("Persona and style of the answers"),
-  search: search.optional(),
+  search: search.prefault({}),
   rerank: rerank.optional(),
-  allow_include_sources: toggle().optional().describe("Let clients ask which documents an answer used"),
+  allow_include_sources: toggle().prefault(false).describe("Let clients ask which documents an answer used"),
 });
 
 /** What the RAG server answers from. */

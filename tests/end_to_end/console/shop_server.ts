@@ -28,7 +28,7 @@ export async function createShop({ sql = "", hasHandbook = false, config = () =>
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await createTestDatabase());
   // the demo's role would be there for the whole server
-  const shopSql = demoShopSql(day).filter((sql) => !sql.startsWith("CREATE ROLE"));
+  const shopSql = (await demoShopSql(day)).filter((sql) => !sql.startsWith("CREATE ROLE"));
   const statements = [...(hasHandbook ? await demoHandbookSql() : []), ...shopSql, sql, "ANALYZE"];
   await database.query(statements.join(";\n"));
   const folder = opening.use(

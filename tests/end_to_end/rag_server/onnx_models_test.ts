@@ -4,7 +4,7 @@ import { createConfigFolder } from "../../support/configured_server.ts";
 import { createTestDatabase, runSql, testWithPgvectorServer } from "../../support/database.ts";
 import { createModelFolder, embeddingFiles, rerankFiles } from "../../support/onnx_model.ts";
 import { configText, pipelineDatabase, type RagConfig } from "../../support/rag_server.ts";
-import { permissions } from "../../../src/app/processes/runtime_flags.ts";
+import { permissions } from "../../../src/app/processes/runtime.ts";
 import { commandLine, runProgram, startServer } from "../../support/server_process.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 

@@ -11,14 +11,16 @@ import {
 } from "../../../rag_server/search/searched_table.ts";
 import { type Check, type CheckResult, createCheck, error, note } from "../check.ts";
 import { idCheck } from "./id_check.ts";
-import { keywordIndexCheck, wordsColumnCheck } from "./keyword_index_check.ts";
-import { languageCheck } from "./language_check.ts";
+import { keywordIndexCheck, languageCheck, wordsColumnCheck } from "./keyword_index_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
-import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
 import {
   addIdColumn,
+  type ColumnFacts,
   isWritable,
+  readTableFacts,
+  relationName,
   rowsText,
+  type TableFacts,
   type TableSubject,
   type TableToCheck,
   whyUntold,

@@ -31,7 +31,7 @@ export async function createQuestionDatabases(now: Date = new Date()): Promise<Q
     return database;
   };
   const databases = {
-    shop: await open(shopSql(now)),
+    shop: await open(await shopSql(now)),
     hospital: await open([await readSql("hospital_schema.sql"), await readSql("hospital_data.sql")]),
     erp: await open([...erpSchemaSql(), await readSql("erp_data.sql")]),
   };
@@ -40,8 +40,8 @@ export async function createQuestionDatabases(now: Date = new Date()): Promise<Q
 }
 
 /** Without the demo's role, which would be there for the whole server, and with statistics of what stands on tables too. */
-function shopSql(now: Date): string[] {
-  return [...demoShopSql(now).filter((sql) => !sql.startsWith("CREATE ROLE")), "ANALYZE"];
+async function shopSql(now: Date): Promise<string[]> {
+  return [...(await demoShopSql(now)).filter((sql) => !sql.startsWith("CREATE ROLE")), "ANALYZE"];
 }
 
 function readSql(file: string): Promise<string> {

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { type CompletionKind, type EmbeddingKind, poolings } from "../../llm/provider_kinds.ts";
+import {
+  type CompletionKind,
+  completionKinds,
+  type EmbeddingKind,
+  embeddingKinds,
+  type KeyVendor,
+  poolings,
+} from "../../llm/provider_kinds.ts";
 import {
   apiKey,
   choice,
@@ -15,8 +22,9 @@ import {
   toggle,
   webAddress,
 } from "./field_types.ts";
+import { queryLimits } from "../../rag_server/query_limits.ts";
 
-export const contextTokens = () =>
+const contextTokens = () =>
   integer(1024).optional().describe(
     "Ollama's context window, in tokens; without it, as large as the prompts need",
   );
@@ -33,7 +41,7 @@ const vectorKinds = [
 ] as const satisfies readonly EmbeddingKind[];
 
 /** A model of this machine that makes embeddings: what the folder's files do not say. */
-export const onnxEmbedding = {
+const onnxEmbedding = {
   model_path: filePath().optional().describe(
     "Folder of a model for onnx, or its file .onnx where it has several",
   ),
@@ -132,4 +140,68 @@ export const embedding = section({
   ...vendorsOfBoth,
   ...onnxEmbedding,
   per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt; 0: no limit"),
+});
+
+/** Files that hold the providers' keys. */
+export const apiKeys = section(
+  {
+    anthropic: filePath().optional().describe("File that holds Anthropic's key"),
+    openai: filePath().optional().describe("File that holds OpenAI's key"),
+    voyage: filePath().optional().describe("File that holds Voyage's key"),
+    gemini: filePath().optional().describe("File that holds Gemini's key"),
+    cohere: filePath().optional().describe("File that holds Cohere's key"),
+  } satisfies Record<KeyVendor, unknown>,
+);
+
+export const providerConnection = {
+  model: text().optional().describe("Name of the model at the provider"),
+  base_url: webAddress().optional().describe("Address of a gateway, instead of the provider's own"),
+  api_key_file: filePath().optional().describe(
+    "File that holds the provider's key, instead of the one in api_keys",
+  ),
+  headers: headerMap().optional().describe("HTTP headers sent to the provider"),
+  request_timeout: timeout().optional().describe("How long to wait for an answer, all attempts together"),
+  per_attempt_timeout: timeout().optional().describe(
+    "How long to wait for one attempt; without it, no limit",
+  ),
+};
+
+/** The provider of embeddings; what a pipeline leaves out it takes from `defaults`. */
+export const embeddingProvider = section({
+  provider: choice(...embeddingKinds).optional().describe("Kind of provider"),
+  ...providerConnection,
+  ...onnxEmbedding,
+});
+
+/** The provider of answers; what a pipeline leaves out it takes from `defaults`. */
+export const completionProvider = section({
+  provider: choice(...completionKinds).optional().describe("Kind of provider"),
+  ...providerConnection,
+  max_tokens: integer(1).optional().describe("Longest answer in tokens, the model's thinking included"),
+  context_tokens: contextTokens(),
+  temperature: temperature().optional().describe(
+    "Sampling temperature; not sent unless set",
+  ),
+  fallback: list(section({
+    provider: choice(...completionKinds),
+    ...providerConnection,
+    context_tokens: contextTokens(),
+  })).optional().describe("Further providers, in order: Postern asks each one if those before it fail"),
+});
+
+export const tokenBudget = () =>
+  integer(0).optional().describe("Most tokens of context in a prompt; 0: as in defaults, else 4000");
+export const topN = () =>
+  integer(0, queryLimits.topN).optional().describe(
+    "Documents to retrieve for a question; 0: as in defaults, else 10",
+  );
+
+/** What pipelines have in common. */
+export const defaults = section({
+  token_budget: tokenBudget(),
+  top_n: topN(),
+  embedding_llm: embeddingProvider.optional(),
+  rag_llm: completionProvider.optional(),
+  api_keys: apiKeys.optional(),
+  llm_headers: headerMap().optional().describe("HTTP headers sent to every provider"),
 });

@@ -8,7 +8,7 @@ import { createHmac } from "node:crypto";
 import process from "node:process";
 const { createLogger } = await import(${JSON.stringify(new URL("core/logger.ts", sources).href)});
 const { logRuntimeWarnings } = await import(${
-  JSON.stringify(new URL("app/telemetry/runtime_warnings.ts", sources).href)
+  JSON.stringify(new URL("app/processes/runtime.ts", sources).href)
 });
 logRuntimeWarnings(createLogger({ level: "debug", format: "json" }));
 createHmac("sha256", "key");
