@@ -4,7 +4,7 @@ import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
-import { Failure, Icon, Loading, Logo, showModal } from "./parts.tsx";
+import { Busy, Failure, Icon, Logo, showModal } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
 import { ask, type Caller, readSession, type Session, setApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
@@ -49,7 +49,7 @@ export function App() {
     return (
       <main class="alone">
         {known && <Login login={known.login} isOver={false} onIn={enter} />}
-        {!known && (error ? <Failure error={error} again={again} /> : <Loading of="the console" />)}
+        {!known && (error ? <Failure error={error} again={again} /> : <Busy>Loading the console …</Busy>)}
       </main>
     );
   }

@@ -2,7 +2,7 @@ import { cloneElement, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
 import type { Loaded } from "./load.ts";
-import { Refused } from "./server.ts";
+import { type Reachability, Refused } from "./server.ts";
 
 const paths = {
   ask: "M4 5h16v11H9l-5 4z",
@@ -61,10 +61,6 @@ export function Page({ title, intro, actions, children }: {
   );
 }
 
-export function Loading({ of }: { readonly of: string }) {
-  return <Busy>Loading {of} …</Busy>;
-}
-
 export function Busy({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="loading" role="status">
@@ -94,7 +90,7 @@ export function Ready<T>({ of, loaded: { value, error, again }, children }: {
   return (
     <>
       {error && <Failure error={error} again={again} />}
-      {value === undefined ? !error && <Loading of={of} /> : children(value)}
+      {value === undefined ? !error && <Busy>Loading {of} …</Busy> : children(value)}
     </>
   );
 }
@@ -257,7 +253,7 @@ export function Shown({ text }: { readonly text: string }) {
 
 /** A text of others in an element of its own. */
 export function Text({ as: Element = "code", class: name = "", text }: {
-  readonly as?: "code" | "p" | "span" | "b";
+  readonly as?: "code" | "p" | "span" | "b" | "h2";
   readonly class?: string;
   readonly text: string;
 }) {
@@ -273,13 +269,34 @@ export function Badge({ isGood, text }: { readonly isGood: boolean; readonly tex
   return <span class={`badge ${isGood ? "good" : "bad"}`}>{text}</span>;
 }
 
-/** A table in a box that scrolls; a row has its cells by their column's name, its own name first. Columns with numbers stand at the right. */
+/** Whether something is reached, and what is wrong with it. */
+export function Reached({ reachable, error = "" }: Reachability) {
+  const reached = error === "" ? "reachable" : "cannot answer";
+  const text = reachable === undefined ? "not asked yet" : reachable ? reached : "not reachable";
+  return (
+    <>
+      <Badge isGood={text === "reachable"} text={text} /> {error}
+    </>
+  );
+}
+
+/**
+ * A table in a box that scrolls; nothing without rows. A row has its cells by their column's name, its own name first. Strings
+ * are texts of others; columns with numbers stand at the right.
+ */
 export function Table({ label, rows }: {
   readonly label: string;
   readonly rows: readonly Readonly<Record<string, ComponentChildren>>[];
 }) {
+  if (rows.length === 0) return null;
   const names = Object.keys(rows[0] ?? {});
   const classOf = (name: string) => rows.some((row) => typeof row[name] === "number") ? "number" : "";
+  const shown = (cell: ComponentChildren) =>
+    typeof cell === "string"
+      ? <Shown text={cell} />
+      : typeof cell === "number"
+      ? cell.toLocaleString()
+      : cell;
   return (
     <div class="table-box" role="region" aria-label={label} tabIndex={0}>
       <table>
@@ -291,12 +308,11 @@ export function Table({ label, rows }: {
         <tbody>
           {rows.map((row, at) => (
             <tr key={at}>
-              {names.map((name, at) => {
-                const cell = typeof row[name] === "number" ? row[name].toLocaleString() : row[name];
-                return at === 0
-                  ? <th key={name} scope="row">{cell}</th>
-                  : <td key={name} class={classOf(name)}>{cell}</td>;
-              })}
+              {names.map((name, at) =>
+                at === 0
+                  ? <th key={name} scope="row">{shown(row[name])}</th>
+                  : <td key={name} class={classOf(name)}>{shown(row[name])}</td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -17,10 +17,11 @@ export interface Session {
   readonly caller?: Caller;
 }
 
-/** Of a part of a pipeline, as `v1/health` tells it. */
+/** Of a part of a pipeline, as `v1/health` tells it, or of a database. */
 export interface Reachability {
-  readonly reachable: boolean;
-  readonly error?: string;
+  /** Undefined for what was not asked yet. */
+  readonly reachable?: boolean;
+  readonly error?: string | undefined;
 }
 
 /** Where MCP clients call: as the server says, else beside this page. */

@@ -5,24 +5,24 @@ import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { listAll, mcpAddress, type RpcReply, rpcReply } from "../server.ts";
 import { asClientCall, asCurl, type Request } from "./request_texts.ts";
-import { SchemaForm } from "./schema_form.tsx";
+import { readArguments, SchemaFields } from "./schema_fields.tsx";
 import type { Schema } from "./schema_values.ts";
-
-/** One thing that clients may use, with how it is asked for. */
-interface Offer {
-  readonly kind: "tools" | "prompts" | "resources";
-  readonly name: string;
-  readonly title: string;
-  readonly description: string | undefined;
-  readonly schema: Schema;
-  requestOf(args: Readonly<Record<string, unknown>>): Request;
-}
 
 interface Described {
   readonly name: string;
-  readonly title?: string;
+  /** The name where it has none of its own. */
+  readonly title: string;
   readonly description?: string;
 }
+
+/** One thing that clients may use, with how it is asked for. */
+interface Offer extends Described {
+  readonly kind: keyof typeof kinds;
+  readonly schema: Schema;
+  requestOf(args: Arguments): Request;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
 
 const kinds = { tools: "Tools", prompts: "Prompts", resources: "Resources" } as const;
 
@@ -92,57 +92,59 @@ function OfferList({ heading, offers, chosen }: {
 }
 
 async function readOffers(signal: AbortSignal): Promise<Offer[]> {
-  type Argument = Described & { readonly required?: boolean };
-  const list = <T,>(method: string, key: string) => listAll<Described & T>(method, key, signal);
+  const list = async <T,>(method: string, key: string) => {
+    const all = await listAll<Described & T>(method, key, signal);
+    return all.map((each) => ({ ...each, title: each.title ?? each.name }));
+  };
   const [tools, prompts, resources, templates] = await Promise.all([
     list<{ readonly inputSchema: Schema }>("tools/list", "tools"),
     list<{ readonly arguments?: readonly Argument[] }>("prompts/list", "prompts"),
     list<{ readonly uri: string }>("resources/list", "resources"),
     list<{ readonly uriTemplate: string }>("resources/templates/list", "resourceTemplates"),
   ]);
+  const located = [...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))];
+  const variable = /\{(\w+)\}/g;
   return [
-    ...tools.map(({ name, title = name, description, inputSchema }): Offer => ({
+    ...tools.map(({ inputSchema: schema, ...tool }): Offer => ({
+      ...tool,
       kind: "tools",
-      name,
-      title,
-      description,
-      schema: inputSchema,
-      requestOf: (args) => ({ method: "tools/call", params: { name, arguments: args } }),
+      schema,
+      requestOf: (args) => ({ method: "tools/call", params: { name: tool.name, arguments: args } }),
     })),
-    ...prompts.map(({ name, title = name, description, arguments: given = [] }): Offer => ({
+    ...prompts.map(({ arguments: given, ...prompt }): Offer => ({
+      ...prompt,
       kind: "prompts",
-      name,
-      title,
-      description,
-      schema: {
-        properties: Object.fromEntries(
-          given.map(({ name, description = "" }) => [name, { type: "string", description }]),
-        ),
-        required: given.filter(({ required }) => required).map(({ name }) => name),
-      },
-      requestOf: (args) => ({ method: "prompts/get", params: { name, arguments: args } }),
+      schema: schemaOfTexts(given),
+      requestOf: (args) => ({ method: "prompts/get", params: { name: prompt.name, arguments: args } }),
     })),
-    ...[...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))]
-      .map(({ name, title = name, description, uri }): Offer => {
-        const variable = /\{(\w+)\}/g;
-        const required = Array.from(uri.matchAll(variable), ([, name = ""]) => name);
-        const properties = Object.fromEntries(required.map((name) => [name, { type: "string" }]));
-        const uriOf = (args: Readonly<Record<string, unknown>>) =>
-          uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
-        return {
-          kind: "resources",
-          name: uri,
-          title,
-          description,
-          schema: { properties, required },
-          requestOf: (args) => ({ method: "resources/read", params: { uri: uriOf(args) } }),
-        };
+    ...located.map(({ uri, ...resource }): Offer => ({
+      ...resource,
+      kind: "resources",
+      name: uri,
+      schema: schemaOfTexts(
+        Array.from(uri.matchAll(variable), ([, name = ""]) => ({ name, required: true })),
+      ),
+      requestOf: (args) => ({
+        method: "resources/read",
+        params: { uri: uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? ""))) },
       }),
+    })),
   ];
 }
 
+type Argument = Pick<Described, "name" | "description"> & { readonly required?: boolean };
+
+function schemaOfTexts(all: readonly Argument[] = []): Schema {
+  return {
+    properties: Object.fromEntries(
+      all.map(({ name, description }) => [name, { type: "string", description }]),
+    ),
+    required: all.filter(({ required }) => required).map(({ name }) => name),
+  };
+}
+
 function OfferForm({ offer, session }: { readonly offer: Offer; readonly session: PageProps["session"] }) {
-  const [args, setArgs] = useState<Readonly<Record<string, unknown>>>({});
+  const [args, setArgs] = useState<Arguments>({});
   const [reply, setReply] = useState<RpcReply>();
   const [error, setError] = useState<Error>();
   const { isRunning, stop, run } = useRun();
@@ -164,8 +166,12 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
         <p class="mono faint">{offer.name}</p>
       </div>
       {offer.description && <p class="sentences">{unwrapped(offer.description)}</p>}
-      <form class="card" onSubmit={submit}>
-        <SchemaForm schema={offer.schema} onChange={setArgs} />
+      <form
+        class="card"
+        onInput={({ currentTarget }) => setArgs(readArguments(currentTarget, offer.schema))}
+        onSubmit={submit}
+      >
+        <SchemaFields schema={offer.schema} />
         <div class="row">
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? "Running …" : "Run"}
