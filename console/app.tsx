@@ -4,7 +4,7 @@ import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
 import { LookPage } from "./look/look_page.tsx";
-import { Busy, Failure, Icon, Logo, showModal } from "./parts.tsx";
+import { Busy, Button, Failure, Icon, Logo, showModal } from "./parts.tsx";
 import { hrefOf, type Route, useRoute } from "./routes.ts";
 import { ask, type Caller, readSession, type Session, setApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
@@ -53,15 +53,12 @@ export function App() {
       </main>
     );
   }
+  const { caller } = known;
   return (
     <>
       {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
       {/* who logs in behind another finds nothing of theirs */}
-      <Frame
-        key={`${known.caller.kind} ${known.caller.name}`}
-        session={{ ...known, caller: known.caller }}
-        onLeave={again}
-      />
+      <Frame key={`${caller.kind} ${caller.name}`} session={{ ...known, caller }} onLeave={again} />
       {isOver && (
         <dialog
           ref={showModal}
@@ -75,10 +72,7 @@ export function App() {
   );
 }
 
-function Frame({ session, onLeave }: {
-  readonly session: PageProps["session"];
-  readonly onLeave: () => void;
-}) {
+function Frame({ session, onLeave }: Pick<PageProps, "session"> & { readonly onLeave: () => void }) {
   const [name, ...rest] = useRoute();
   const { parts, caller, server } = session;
   // the forms are of MCP
@@ -97,17 +91,10 @@ function Frame({ session, onLeave }: {
   return (
     <div class="frame">
       {fault && <p class="banner" role="alert">You are still logged in. {fault.message}</p>}
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("main")?.focus();
-        }}
-      >
-        Skip to the page
-      </a>
       <header class="side">
+        <Button class="skip" onClick={() => document.getElementById("main")?.focus()}>
+          Skip to the page
+        </Button>
         <a class="brand" href={hrefOf("ask")}>
           <Logo size={26} /> Postern
         </a>
@@ -124,9 +111,9 @@ function Frame({ session, onLeave }: {
           <div class="row">
             <Theme />
             {caller.kind !== "local" && (
-              <button type="button" class="quiet" onClick={leave} aria-label="Log out">
+              <Button class="quiet" onClick={leave} aria-label="Log out">
                 <Icon name="leave" />
-              </button>
+              </Button>
             )}
           </div>
         </div>
@@ -147,8 +134,8 @@ function Theme() {
   }, [theme]);
   const next = { system: "light", light: "dark" }[theme] ?? "system";
   return (
-    <button type="button" class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
+    <Button class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
       <Icon name="sun" />
-    </button>
+    </Button>
   );
 }

@@ -1,13 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-interface LoadState<T> {
+export interface Loaded<T> {
   readonly value: T | undefined;
   /** Why the latest reading failed. */
   readonly error: Error | undefined;
   readonly isLoading: boolean;
-}
-
-export interface Loaded<T> extends LoadState<T> {
   readonly again: () => void;
 }
 
@@ -19,7 +16,7 @@ export function useLoaded<T>(
   read: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[] = [],
 ): Loaded<T> {
-  const nothing: LoadState<T> = { value: undefined, error: undefined, isLoading: true };
+  const nothing: Omit<Loaded<T>, "again"> = { value: undefined, error: undefined, isLoading: true };
   const [state, setState] = useState(nothing);
   const current = useRef<AbortController>(undefined);
   function again(): void {

@@ -1,7 +1,7 @@
-import { cloneElement, type ComponentChildren, type VNode } from "preact";
+import { cloneElement, type ComponentChildren, type ComponentProps, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
-import type { Loaded } from "./load.ts";
+import { type Loaded, useLoaded } from "./load.ts";
 import { type Reachability, Refused } from "./server.ts";
 
 const paths = {
@@ -76,9 +76,22 @@ export function Failure({ error, again }: { readonly error: Error; readonly agai
     <div class="failure" role="alert">
       <p class="sentences">{error.message}</p>
       {wait ? <p class="faint">Try again in {wait} s.</p> : null}
-      {again && <button type="button" onClick={again}>Try again</button>}
+      {again && <Button onClick={again}>Try again</Button>}
     </div>
   );
+}
+
+/** A button that sends no form. */
+export function Button(props: ComponentProps<"button">) {
+  return <button type="button" {...props} />;
+}
+
+/** What `read` resolves to, read anew where `inputs` change. */
+export function Load<T>({ read, inputs, ...shown }: Omit<Parameters<typeof Ready<T>>[0], "loaded"> & {
+  readonly read: (signal: AbortSignal) => Promise<T>;
+  readonly inputs?: readonly unknown[];
+}) {
+  return <Ready loaded={useLoaded(read, inputs)} {...shown} />;
 }
 
 /** What is loaded, or how far it has come. */
@@ -95,9 +108,7 @@ export function Ready<T>({ of, loaded: { value, error, again }, children }: {
   );
 }
 
-export function Empty(
-  { title, children }: { readonly title: string; readonly children?: ComponentChildren },
-) {
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
@@ -134,9 +145,8 @@ export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = fals
     <>
       <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
         {tabs.map(({ id, title }) => (
-          <button
+          <Button
             key={id}
-            type="button"
             role="tab"
             aria-selected={id === shown}
             aria-controls={panelId}
@@ -144,7 +154,7 @@ export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = fals
             onClick={() => onChoose(id)}
           >
             {title}
-          </button>
+          </Button>
         ))}
       </div>
       <div id={panelId} key={shown} class="stack" role="tabpanel" aria-label={title}>{show()}</div>
@@ -163,19 +173,15 @@ export function Copy({ text, label = "Copy" }: {
   readonly label?: string;
 }) {
   const [said, setSaid] = useState<string>();
-  useEffect(() => {
-    if (said === undefined) return;
-    const timer = setTimeout(() => setSaid(undefined), 1_500);
-    return () => clearTimeout(timer);
-  }, [said]);
   async function copy() {
     const written = typeof text === "string" ? text : text();
     setSaid(await copyText(written) ? "Copied" : "Cannot copy");
+    setTimeout(() => setSaid(undefined), 1_500);
   }
   return (
-    <button type="button" class="quiet" onClick={copy}>
+    <Button class="quiet" onClick={copy}>
       <Icon name={said === "Copied" ? "done" : "copy"} /> <span aria-live="polite">{said ?? label}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -253,7 +259,7 @@ export function Shown({ text }: { readonly text: string }) {
 
 /** A text of others in an element of its own. */
 export function Text({ as: Element = "code", class: name = "", text }: {
-  readonly as?: "code" | "p" | "span" | "b" | "h2";
+  readonly as?: "code" | "p" | "span" | "b" | "h2" | "mark";
   readonly class?: string;
   readonly text: string;
 }) {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Field } from "../parts.tsx";
+import { Button, Field } from "../parts.tsx";
 import { operators } from "./filter_conditions.ts";
 
 /** The fields that narrow a question, for the form around them. */
@@ -17,9 +17,9 @@ export function FilterFields() {
           />
         ))}
         <div class="row">
-          <button type="button" onClick={() => setKeys([...keys, (keys.at(-1) ?? 0) + 1])}>
+          <Button onClick={() => setKeys([...keys, (keys.at(-1) ?? 0) + 1])}>
             Add a condition
-          </button>
+          </Button>
           {keys.length > 1 && (
             <select name="logic" aria-label="Which conditions must hold">
               <option value="AND">all of them hold (AND)</option>
@@ -62,9 +62,9 @@ function ConditionFields({ place, onRemove }: Readonly<{ place: number; onRemove
         placeholder={operator.endsWith("IN") ? 'one, two, "a, b"' : "value"}
         hidden={operator.endsWith("NULL")}
       />
-      <button type="button" aria-label={`Remove ${place}`} onClick={onRemove}>
+      <Button aria-label={`Remove ${place}`} onClick={onRemove}>
         <span aria-hidden="true">✕</span>
-      </button>
+      </Button>
     </div>
   );
 }

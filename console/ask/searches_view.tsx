@@ -1,37 +1,22 @@
 import { useEffect, useRef } from "preact/hooks";
-import { useLoaded } from "../load.ts";
-import { Empty, Ready, Shown, Table } from "../parts.tsx";
-import { type Asked, search, type Source } from "./documents_api.ts";
+import { Empty, Table } from "../parts.tsx";
+import type { Source } from "./documents_api.ts";
 import { textOf } from "./sources_view.tsx";
 
-/** What each search finds for a question. */
-export function Searches({ asked }: Readonly<{ asked: Asked }>) {
-  const loaded = useLoaded((signal) => search(asked, signal), [asked]);
-  return (
-    <Ready of="both searches" loaded={loaded}>
-      {({ sources = [] }) => <SearchesTable passages={sources} />}
-    </Ready>
-  );
-}
-
 /** The order of passages, and where each search had them. */
-export function SearchesTable({ passages }: Readonly<{ passages: readonly Source[] }>) {
+export function SearchesTable({ passages = [] }: { readonly passages: readonly Source[] | undefined }) {
   const section = useRef<HTMLElement>(null);
   // it opens below the sources
   useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), []);
   if (passages.length === 0) return <Empty title="No passage was found." />;
   const mostWords = Math.max(...passages.map((each) => each.keyword?.score ?? 0));
   const mostScore = Math.max(1, ...passages.map(({ score }) => score));
-  const rows = passages.map((passage, at) => {
-    const { vector, keyword, score, metadata, id, content } = passage;
-    const name = metadata["heading"] ?? metadata["title"] ?? id ?? content;
-    return {
-      Passage: <Shown text={`${at + 1}. ${textOf(name).slice(0, 100)}`} />,
-      "By meaning": vector ? <Bar rank={vector.rank} value={vector.similarity} most={1} /> : "not found",
-      "By words": keyword ? <Bar rank={keyword.rank} value={keyword.score} most={mostWords} /> : "not found",
-      Together: <Bar value={score} most={mostScore} />,
-    };
-  });
+  const rows = passages.map(({ vector, keyword, score, metadata: { heading, title }, id, content }, at) => ({
+    Passage: `${at + 1}. ${textOf(heading ?? title ?? id ?? content).slice(0, 100)}`,
+    "By meaning": vector ? <Bar rank={vector.rank} value={vector.similarity} most={1} /> : "not found",
+    "By words": keyword ? <Bar rank={keyword.rank} value={keyword.score} most={mostWords} /> : "not found",
+    Together: <Bar value={score} most={mostScore} />,
+  }));
   return (
     <section class="stack searches" ref={section}>
       <h3>Searches side by side</h3>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Shown, Text } from "../parts.tsx";
+import { Button, Shown, Text } from "../parts.tsx";
 import { citedWords, webAddress } from "./answer_pieces.ts";
 import type { Source } from "./documents_api.ts";
 
@@ -29,32 +29,28 @@ export function SourceCard({ source, number, id, claims }: {
     >
       <div class="row">
         <h4>
-          <span class="number">{number}</span> <Shown text={textOf(title ?? rest["source"] ?? source.id)} />
+          <span class="number">{number}</span> <Shown text={textOf(title ?? rest.source ?? source.id)} />
         </h4>
         {page !== undefined && <span class="badge">page {textOf(page)}</span>}
         {claims?.length === 0 && <span class="badge">not cited</span>}
       </div>
       {heading !== undefined && <Text as="p" class="faint" text={textOf(heading)} />}
-      {href && (
-        <p>
-          <a href={href} target="_blank" rel="noreferrer">{href}</a>
-        </p>
-      )}
-      {url !== undefined && !href && <Text as="p" text={textOf(url)} />}
+      {href
+        ? <a href={href} target="_blank" rel="noreferrer">{href}</a>
+        : url !== undefined && <Text as="p" text={textOf(url)} />}
       <p class={isLong && !isOpen ? "passage folded" : "passage"} dir="auto">
-        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => {
-          const shown = <Shown key={at} text={text} />;
-          return isCited ? <mark key={at}>{shown}</mark> : shown;
-        })}
+        {citedWords(claims ?? [], text).map(({ text, isCited }, at) => (
+          <Text key={at} as={isCited ? "mark" : "span"} text={text} />
+        ))}
       </p>
       <p class="faint facts">
         {Object.entries(facts).filter(([, value]) => value !== undefined)
           .map(([key, value]) => <Shown key={key} text={`${key} ${textOf(value)}  `} />)}
       </p>
       {isLong && (
-        <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Button class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Show less" : "Show all"}
-        </button>
+        </Button>
       )}
     </li>
   );

@@ -1,14 +1,12 @@
 import { type ComponentChildren, createElement } from "preact";
 import type { PageProps } from "../app.tsx";
-import { useLoaded } from "../load.ts";
-import { Code, Page, Ready } from "../parts.tsx";
+import { Code, Load, Page } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { askJson, mcpAddress } from "../server.ts";
 import { type Guide, type GuideNode, withAddresses } from "./guide.ts";
 
 /** For each client the lines to paste, with this server's address. */
 export function ConnectPage({ session, rest: [chosen] }: PageProps) {
-  const loaded = useLoaded(readGuides);
   const rag = session.addresses.rag ?? new URL("../v1", location.href).href;
   const addresses = { mcp: mcpAddress(session), rag };
   const { oauth, accounts, tokens } = session.login;
@@ -40,7 +38,7 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
         </p>
       </section>
       {session.parts.tools && (
-        <Ready of="the guides" loaded={loaded}>
+        <Load of="the guides" read={readGuides}>
           {(guides) => {
             const guide = guides.find(({ id }) => id === chosen) ?? guides[0];
             return guide && (
@@ -64,7 +62,7 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
               </div>
             );
           }}
-        </Ready>
+        </Load>
       )}
     </Page>
   );

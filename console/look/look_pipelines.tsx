@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { HealthReply, PipelinesReply, StatsReply } from "../../src/rag_server/api/rag_replies.ts";
 import { useLoaded } from "../load.ts";
-import { Empty, Reached, Ready, Table, Text } from "../parts.tsx";
+import { Button, Empty, Reached, Ready, Table, Text } from "../parts.tsx";
 import { askJson, type Reachability } from "../server.ts";
 
 const parts = { database: "Database", embedding: "Embedding", completion: "Answers", rerank: "Reranking" };
@@ -29,7 +29,7 @@ export function LookPipelines() {
   return (
     <>
       <div class="row">
-        <button type="button" onClick={() => setCount(count + 1)}>Look again</button>
+        <Button onClick={() => setCount(count + 1)}>Look again</Button>
       </div>
       <Ready of="the health, for up to 5 seconds" loaded={health}>{() => null}</Ready>
       <Ready of="the counts of tokens" loaded={stats}>{() => null}</Ready>

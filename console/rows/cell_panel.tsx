@@ -1,7 +1,7 @@
 import { valueText } from "../../src/tool_server/view/page/cell_values.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column } from "../../src/tool_server/view/page/tool_result.ts";
-import { Copy, showModal, Shown } from "../parts.tsx";
+import { Button, Copy, showModal, Shown, Text } from "../parts.tsx";
 
 export interface Cell {
   readonly column: Column;
@@ -26,24 +26,17 @@ export function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onC
       class="cell-panel"
       aria-label={`${column.name}, row ${row}`}
       onClose={onClose}
-      onClick={({ target, currentTarget }) => {
-        if (target === currentTarget) currentTarget.close();
-      }}
+      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
     >
       <div class="cell-panel-in">
         <div class="row spread">
-          <h2>
-            <Shown text={column.name} />
-          </h2>
-          <button type="button" onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>
-            Close
-          </button>
+          <Text as="h2" text={column.name} />
+          <Button onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>Close</Button>
         </div>
         <p class="hint">
           {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()}
           {text.length === 1 ? " character" : " characters"}
-          {shown.length < text.length &&
-            `, the first ${mostShown.toLocaleString()} are shown`}
+          {shown.length < text.length && `, the first ${mostShown.toLocaleString()} are shown`}
         </p>
         <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
         <Copy text={value === null ? "" : text} />

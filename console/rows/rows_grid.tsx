@@ -1,6 +1,6 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
-import { sorted } from "../../src/tool_server/view/page/rows_table.ts";
+import { nextSorting, sorted, type Sorting } from "../../src/tool_server/view/page/rows_table.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 import { Shown, Text } from "../parts.tsx";
@@ -12,8 +12,6 @@ const headingHeight = 46;
 /** Beyond what is seen, so that scrolling shows no gaps; in pixels. */
 const margin = 240;
 const longestCell = 200;
-
-type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
 
 export interface GridRows {
   readonly columns: readonly Column[];
@@ -60,10 +58,7 @@ export function RowsGrid({ columns, rows }: GridRows) {
   function enter({ row, column: at }: Place): void {
     const column = columns[at];
     if (column && row > 0) return setOpened({ column, row, value: shown[row - 1]?.[at] });
-    setSorting((before) => {
-      if (before?.column !== at) return { column: at, direction: "ascending" };
-      return before.direction === "ascending" ? { column: at, direction: "descending" } : undefined;
-    });
+    setSorting((before) => nextSorting(before, at));
   }
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key === "Enter" || event.key === " ") enter(active);

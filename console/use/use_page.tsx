@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
-import { useLoaded, useRun } from "../load.ts";
-import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
+import { useRun } from "../load.ts";
+import { Badge, Button, Code, Empty, Failure, Load, Page } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { listAll, mcpAddress, type RpcReply, rpcReply } from "../server.ts";
 import { asClientCall, asCurl, type Request } from "./request_texts.ts";
@@ -28,13 +28,12 @@ const kinds = { tools: "Tools", prompts: "Prompts", resources: "Resources" } as 
 
 /** Tools, prompts and resources as forms, with each request as others would send it. */
 export function UsePage({ session, rest: [kind, name] }: PageProps) {
-  const loaded = useLoaded(readOffers);
   const [wanted, setWanted] = useState("");
   const isShown = ({ name, title, description = "" }: Offer) =>
     `${name} ${title} ${description}`.toLowerCase().includes(wanted.toLowerCase());
   return (
     <Page title="Use" intro="Everything that an MCP client gets from this server, as a form.">
-      <Ready of="what there is" loaded={loaded}>
+      <Load of="what there is" read={readOffers}>
         {(offers) => {
           const chosen = offers.find((offer) => offer.kind === kind && offer.name === name);
           return (
@@ -47,11 +46,14 @@ export function UsePage({ session, rest: [kind, name] }: PageProps) {
                   value={wanted}
                   onInput={({ currentTarget }) => setWanted(currentTarget.value)}
                 />
-                {Object.entries(kinds).map(([kind, heading]) => {
-                  const shown = offers.filter((offer) => offer.kind === kind && isShown(offer));
-                  return shown.length > 0 &&
-                    <OfferList key={kind} heading={heading} offers={shown} chosen={chosen} />;
-                })}
+                {Object.entries(kinds).map(([kind, heading]) => (
+                  <OfferList
+                    key={kind}
+                    heading={heading}
+                    offers={offers.filter((offer) => offer.kind === kind && isShown(offer))}
+                    chosen={chosen}
+                  />
+                ))}
                 {!offers.some(isShown) && (
                   <p class="faint" role="status">Nothing has this in its name or description.</p>
                 )}
@@ -64,7 +66,7 @@ export function UsePage({ session, rest: [kind, name] }: PageProps) {
             </div>
           );
         }}
-      </Ready>
+      </Load>
     </Page>
   );
 }
@@ -74,6 +76,7 @@ function OfferList({ heading, offers, chosen }: {
   readonly offers: readonly Offer[];
   readonly chosen: Offer | undefined;
 }) {
+  if (offers.length === 0) return null;
   return (
     <section aria-label={heading}>
       <h2 class="list-head">{heading}</h2>
@@ -176,7 +179,7 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? "Running …" : "Run"}
           </button>
-          {isRunning && <button type="button" onClick={stop}>Stop</button>}
+          {isRunning && <Button onClick={stop}>Stop</Button>}
         </div>
       </form>
       {error && <Failure error={error} />}
