@@ -91,10 +91,8 @@ function Frame({ session, onLeave }: Pick<PageProps, "session"> & { readonly onL
   return (
     <div class="frame">
       {fault && <p class="banner" role="alert">You are still logged in. {fault.message}</p>}
+      <a class="skip" href="#main" onClick={skip}>Skip to the page</a>
       <header class="side">
-        <Button class="skip" onClick={() => document.getElementById("main")?.focus()}>
-          Skip to the page
-        </Button>
         <a class="brand" href={hrefOf("ask")}>
           <Logo size={26} /> Postern
         </a>
@@ -123,6 +121,11 @@ function Frame({ session, onLeave }: Pick<PageProps, "session"> & { readonly onL
       </main>
     </div>
   );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 }
 
 /** Light, dark, or as the system has it; the browser remembers. */

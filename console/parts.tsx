@@ -38,8 +38,8 @@ export function Logo({ size }: { readonly size: number }) {
 /** A page's frame: its heading, which takes the focus when the page is opened, and what it holds. */
 export function Page({ title, intro, actions, children }: {
   readonly title: string;
-  readonly intro?: ComponentChildren;
-  readonly actions?: ComponentChildren;
+  readonly intro?: string;
+  readonly actions?: VNode;
   readonly children: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);

@@ -76,16 +76,16 @@ async function renew(): Promise<boolean> {
   return await isRenewing;
 }
 
+/** Of browsers, in a secure context. */
+interface Locks {
+  request(name: string, work: () => Promise<boolean>): Promise<boolean>;
+}
+
 /** Who looks, with a session renewed whose access token has ended. */
 export async function readSession(): Promise<Session> {
   const session = await askJson<Session>("session");
   if (session.caller !== undefined || !session.login.oauth || !await renew()) return session;
   return await askJson<Session>("session");
-}
-
-/** Of browsers, in a secure context. */
-interface Locks {
-  request(name: string, work: () => Promise<boolean>): Promise<boolean>;
 }
 
 /** @throws {Refused} where the answer is no success */

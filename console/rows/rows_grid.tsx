@@ -7,6 +7,7 @@ import { Shown, Text } from "../parts.tsx";
 import { type Cell, CellPanel } from "./cell_panel.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";
 
+// as the style has them
 const rowHeight = 30;
 const headingHeight = 46;
 /** Beyond what is seen, so that scrolling shows no gaps; in pixels. */
@@ -75,7 +76,7 @@ export function RowsGrid({ columns, rows }: GridRows) {
   }
 
   const { scrollTop, scrollLeft, clientWidth, clientHeight } = view;
-  const width = `${edge(columns.length)}px`;
+  const [width, height] = [`${edge(columns.length)}px`, `${shown.length * rowHeight}px`];
   const firstRow = Math.max(0, Math.floor((scrollTop - margin) / rowHeight));
   const seenRows = shown.slice(firstRow, Math.ceil((scrollTop + clientHeight + margin) / rowHeight));
   const seenColumns = [...columns.keys()].filter((at) =>
@@ -113,39 +114,28 @@ export function RowsGrid({ columns, rows }: GridRows) {
         onScroll={look}
         onKeyDown={onKeyDown}
       >
-        <div class="headings" role="row" aria-rowindex={1} style={{ width, height: `${headingHeight}px` }}>
-          {seenColumns.map((at) => (
-            <div
-              key={at}
-              role="columnheader"
-              aria-sort={sorting?.column === at ? sorting.direction : "none"}
-              title={columns[at]?.name}
-              {...common(0, at)}
-            >
-              <Text as="span" class="name" text={columns[at]?.name ?? ""} />
-              <span class="type">{columns[at]?.type === "other" ? "" : columns[at]?.type}</span>
-            </div>
-          ))}
-        </div>
-        <div role="rowgroup" class="body" style={{ width, height: `${shown.length * rowHeight}px` }}>
-          {seenRows.map((row, index) => {
-            const at = firstRow + index;
+        <div class="headings" role="row" aria-rowindex={1} style={{ width }}>
+          {seenColumns.map((at) => {
+            const { name = "", type = "" } = columns[at] ?? {};
+            const sort = sorting?.column === at ? sorting.direction : "none";
             return (
-              <div
-                key={at}
-                role="row"
-                aria-rowindex={at + 2}
-                class="line"
-                style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
-              >
-                {seenColumns.map((column) => (
-                  <div key={column} role="gridcell" {...common(at + 1, column)}>
-                    <CellText value={row[column]} />
-                  </div>
-                ))}
+              <div key={at} role="columnheader" aria-sort={sort} title={name} {...common(0, at)}>
+                <Text as="span" class="name" text={name} />
+                <span class="type">{type === "other" ? "" : type}</span>
               </div>
             );
           })}
+        </div>
+        <div role="rowgroup" class="body" style={{ width, height, paddingTop: `${firstRow * rowHeight}px` }}>
+          {seenRows.map((row, at) => (
+            <div key={firstRow + at} role="row" aria-rowindex={firstRow + at + 2} class="line">
+              {seenColumns.map((column) => (
+                <div key={column} role="gridcell" {...common(firstRow + at + 1, column)}>
+                  <CellText value={row[column]} />
+                </div>
+              ))}
+            </div>
+          ))}
         </div>
       </div>
       {opened && <CellPanel cell={opened} onClose={() => setOpened(undefined)} />}

@@ -15,11 +15,10 @@ interface Described {
   readonly description?: string;
 }
 
-/** One thing that clients may use, with how it is asked for. */
+/** One thing that clients may use. */
 interface Offer extends Described {
   readonly kind: keyof typeof kinds;
   readonly schema: Schema;
-  requestOf(args: Arguments): Request;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -106,33 +105,28 @@ async function readOffers(signal: AbortSignal): Promise<Offer[]> {
     list<{ readonly uriTemplate: string }>("resources/templates/list", "resourceTemplates"),
   ]);
   const located = [...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))];
-  const variable = /\{(\w+)\}/g;
   return [
-    ...tools.map(({ inputSchema: schema, ...tool }): Offer => ({
-      ...tool,
-      kind: "tools",
-      schema,
-      requestOf: (args) => ({ method: "tools/call", params: { name: tool.name, arguments: args } }),
-    })),
+    ...tools.map(({ inputSchema: schema, ...tool }): Offer => ({ ...tool, kind: "tools", schema })),
     ...prompts.map(({ arguments: given, ...prompt }): Offer => ({
       ...prompt,
       kind: "prompts",
       schema: schemaOfTexts(given),
-      requestOf: (args) => ({ method: "prompts/get", params: { name: prompt.name, arguments: args } }),
     })),
-    ...located.map(({ uri, ...resource }): Offer => ({
-      ...resource,
-      kind: "resources",
-      name: uri,
-      schema: schemaOfTexts(
-        Array.from(uri.matchAll(variable), ([, name = ""]) => ({ name, required: true })),
-      ),
-      requestOf: (args) => ({
-        method: "resources/read",
-        params: { uri: uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? ""))) },
-      }),
-    })),
+    ...located.map(({ uri, ...resource }): Offer => {
+      const given = Array.from(uri.matchAll(variable), ([, name = ""]) => ({ name, required: true }));
+      return { ...resource, kind: "resources", name: uri, schema: schemaOfTexts(given) };
+    }),
   ];
+}
+
+/** Of a template of resources. */
+const variable = /\{(\w+)\}/g;
+
+function requestOf({ kind, name }: Offer, args: Arguments): Request {
+  if (kind === "tools") return { method: "tools/call", params: { name, arguments: args } };
+  if (kind === "prompts") return { method: "prompts/get", params: { name, arguments: args } };
+  const uri = name.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
+  return { method: "resources/read", params: { uri } };
 }
 
 type Argument = Pick<Described, "name" | "description"> & { readonly required?: boolean };
@@ -151,7 +145,7 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
   const [reply, setReply] = useState<RpcReply>();
   const [error, setError] = useState<Error>();
   const { isRunning, stop, run } = useRun();
-  const request = offer.requestOf(args);
+  const request = requestOf(offer, args);
   const address = mcpAddress(session);
   const submit = (event: Event) => {
     event.preventDefault();

@@ -16,11 +16,7 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
   const [isLive, setLive] = useState(true);
   const actions = (
     <label class="row">
-      <input
-        type="checkbox"
-        checked={isLive}
-        onChange={({ currentTarget }) => setLive(currentTarget.checked)}
-      />
+      <input type="checkbox" checked={isLive} onChange={() => setLive(!isLive)} />
       Look again every {watchedEveryMs / 1_000} s
     </label>
   );
