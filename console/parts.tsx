@@ -228,7 +228,7 @@ export function Field({ label, hint, children }: {
   );
 }
 
-/** A choice of what has names alone. */
+/** A choice of what has names alone; a link may name another one, of which the server says what it thinks. */
 export function Choice({ label, names, value, onChoose }: {
   readonly label: string;
   readonly names: readonly string[];
@@ -241,7 +241,8 @@ export function Choice({ label, names, value, onChoose }: {
       value={value}
       onChange={({ currentTarget }) => onChoose(currentTarget.value)}
     >
-      {names.map((name) => <option key={name}>{name}</option>)}
+      {[...new Set(value === "" ? names : [...names, value])].map((name) => <option key={name}>{name}
+      </option>)}
     </select>
   );
 }
@@ -267,6 +268,26 @@ export function Text({ as: Element = "code", class: name = "", text }: {
     <Element class={name}>
       <Shown text={text} />
     </Element>
+  );
+}
+
+/** Texts to begin with; nothing without one. */
+export function Examples({ texts, onChoose, children }: {
+  readonly texts: readonly string[];
+  readonly onChoose: (text: string) => void;
+  readonly children?: ComponentChildren;
+}) {
+  if (texts.length === 0) return null;
+  return (
+    <section class="stack examples" aria-labelledby="examples-title">
+      <h2 id="examples-title">To begin with</h2>
+      {texts.map((text) => (
+        <Button key={text} class="mono" onClick={() => onChoose(text)}>
+          <Shown text={text} />
+        </Button>
+      ))}
+      {children}
+    </section>
   );
 }
 

@@ -109,8 +109,7 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
         <div class="row">
           <Choice
             label="Database"
-            // a link may name another one: the server says what it thinks of it
-            names={[...new Set([...databases?.names ?? [], ...database === undefined ? [] : [database]])]}
+            names={databases?.names ?? []}
             value={database ?? ""}
             onChoose={(chosen) => change({ chosen })}
           />

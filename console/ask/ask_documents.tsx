@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PipelinesReply } from "../../src/rag_server/api/rag_replies.ts";
 import { useRun } from "../load.ts";
-import { Button, Copy, Empty, Failure, Field, Load, Shown, Text } from "../parts.tsx";
+import { Button, Copy, Empty, Examples, Failure, Field, Load, Shown, Text } from "../parts.tsx";
 import { askJson, Refused } from "../server.ts";
 import { AnswerView } from "./answer_view.tsx";
 import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
@@ -87,6 +87,12 @@ function Conversation({ pipelines }: PipelinesReply) {
     box.current.value = "";
   }
 
+  function put(text: string) {
+    if (!box.current) return;
+    box.current.value = text;
+    box.current.focus();
+  }
+
   function halt() {
     stop();
     // its button goes away
@@ -98,6 +104,7 @@ function Conversation({ pipelines }: PipelinesReply) {
     setTurns([]);
   }
 
+  const { description, examples = [] } = pipelines.find((each) => each.name === name) ?? {};
   return (
     <div class="stack documents">
       {turns.map((turn) => (
@@ -119,7 +126,7 @@ function Conversation({ pipelines }: PipelinesReply) {
           send(false);
         }}
       >
-        <Field label="Pipeline" hint={pipelines.find((each) => each.name === name)?.description}>
+        <Field label="Pipeline" hint={description}>
           <select onChange={({ currentTarget }) => setName(currentTarget.value)}>
             {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
           </select>
@@ -151,6 +158,7 @@ function Conversation({ pipelines }: PipelinesReply) {
           {turns.length > 0 && <Button class="quiet" onClick={startAnew}>New conversation</Button>}
         </div>
       </form>
+      {turns.length === 0 && <Examples texts={examples} onChoose={put} />}
     </div>
   );
 }

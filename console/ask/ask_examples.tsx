@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog.ts";
-import { Button, Empty, Load, Shown } from "../parts.tsx";
+import { Empty, Examples, Load } from "../parts.tsx";
 import { sqlTable } from "../sql_names.ts";
 
 const withoutModel =
@@ -30,15 +30,9 @@ export function AskExamples({ catalog, hasModel, onChoose }: {
           ...(hasModel ? [`How many ${second.name.replaceAll("_", " ")} are there?`] : []),
         ];
         return (
-          <section class="stack examples" aria-labelledby="examples-title">
-            <h2 id="examples-title">To begin with</h2>
-            {texts.map((text) => (
-              <Button key={text} class="mono" onClick={() => onChoose(text)}>
-                <Shown text={text} />
-              </Button>
-            ))}
+          <Examples texts={texts} onChoose={onChoose}>
             {!hasModel && <p class="hint">{withoutModel}</p>}
-          </section>
+          </Examples>
         );
       }}
     </Load>

@@ -24,7 +24,7 @@ export function LookDatabases({ rest: [, asked, schema, table] }: Pick<PageProps
             <section class="stack pane-list" aria-label="Tables and views">
               <Choice
                 label="Database"
-                names={[...new Set([...names, name])]}
+                names={names}
                 value={name}
                 onChoose={(name) => goTo("look", "data", name)}
               />

@@ -72,6 +72,7 @@ export type RowSecurity =
 export interface PipelineConfig extends RowSecurity {
   readonly name: string;
   readonly description: string;
+  readonly examples?: string[] | undefined;
   /** Usernames, and `group:NAME`; empty: everyone. */
   readonly available_to_users: readonly string[];
   readonly database: Omit<Parsed["database"], "host" | "port" | "hosts"> & {
@@ -132,6 +133,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
   return {
     name: pipeline.name,
     description: pipeline.description ?? "",
+    examples: pipeline.examples,
     available_to_users: pipeline.available_to_users ?? [],
     // a RAG server only reads: a standby spares the primary
     database: {
