@@ -1,11 +1,13 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { AskPage } from "./ask/ask_page.tsx";
+import { AskData } from "./ask/ask_data.tsx";
+import { AskDocuments } from "./ask/ask_documents.tsx";
 import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
-import { LookPage } from "./look/look_page.tsx";
-import { Busy, Button, Failure, Icon, Logo, showModal } from "./parts.tsx";
-import { hrefOf, type Route, useRoute } from "./routes.ts";
+import { LookDatabases } from "./look/look_databases.tsx";
+import { LookPipelines } from "./look/look_pipelines.tsx";
+import { Busy, Button, Failure, Icon, Logo, Page, showModal, Tabs } from "./parts.tsx";
+import { goTo, hrefOf, type Route, useRoute } from "./routes.ts";
 import { ask, type Caller, readSession, type Session, setApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
 import { WatchPage } from "./watch/watch_page.tsx";
@@ -126,6 +128,41 @@ function Frame({ session, onLeave }: Pick<PageProps, "session"> & { readonly onL
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();
+}
+
+function AskPage(props: PageProps) {
+  const { session: { parts }, rest: [tab] } = props;
+  return (
+    <Page title="Ask">
+      <Tabs
+        label="What is asked"
+        current={tab}
+        onChoose={(id) => goTo("ask", id)}
+        tabs={[
+          parts.tools && { id: "data", title: "Database", show: () => <AskData {...props} /> },
+          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+/** What the databases and the documents hold. */
+function LookPage({ session: { parts }, rest }: PageProps) {
+  return (
+    <Page title="Look">
+      <Tabs
+        label="What to look at"
+        isSingleShown
+        current={rest[0]}
+        onChoose={(id) => goTo("look", id)}
+        tabs={[
+          parts.tools && { id: "data", title: "Databases", show: () => <LookDatabases rest={rest} /> },
+          parts.documents && { id: "pipelines", title: "Pipelines", show: () => <LookPipelines /> },
+        ]}
+      />
+    </Page>
+  );
 }
 
 /** Light, dark, or as the system has it; the browser remembers. */

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { askJson } from "./server.ts";
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -39,9 +40,9 @@ export function useLoaded<T>(
 /** How often what is watched is read again. */
 export const watchedEveryMs = 5_000;
 
-/** Reads now and, while it is live and the page is to be seen, every few seconds. */
-export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
-  const loaded = useLoaded(read);
+/** What the server answers at `path`, read now and, while it is live and the page is to be seen, every few seconds. */
+export function useWatched<T>(path: string, isLive: boolean): Loaded<T> {
+  const loaded = useLoaded((signal) => askJson<T>(path, { signal }), [path]);
   useEffect(() => {
     if (!isLive || loaded.isLoading) return;
     const timer = setInterval(() => document.hidden || loaded.again(), watchedEveryMs);

@@ -7,7 +7,7 @@ import { AnswerView } from "./answer_view.tsx";
 import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
 import { filterText, narrowingOf } from "./filter_conditions.ts";
 import { FilterFields } from "./filter_form.tsx";
-import { SearchesTable } from "./searches_view.tsx";
+import { SearchesTable } from "./sources_view.tsx";
 
 /** A question of the conversation, with what has become of it. */
 interface Turn extends Asked {

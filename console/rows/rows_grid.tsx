@@ -3,8 +3,7 @@ import { columnKind, valueText } from "../../src/tool_server/view/page/cell_valu
 import { nextSorting, sorted, type Sorting } from "../../src/tool_server/view/page/rows_table.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
-import { Shown, Text } from "../parts.tsx";
-import { type Cell, CellPanel } from "./cell_panel.tsx";
+import { Button, Copy, showModal, Shown, Text } from "../parts.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";
 
 // as the style has them
@@ -146,4 +145,46 @@ export function RowsGrid({ columns, rows }: GridRows) {
 function CellText({ value }: { readonly value: unknown }) {
   if (value === null) return <span class="null">NULL</span>;
   return <Shown text={wholeCharacters(valueText(value), longestCell)} />;
+}
+
+interface Cell {
+  readonly column: Column;
+  /** From 1, as the rows are sorted. */
+  readonly row: number;
+  readonly value: unknown;
+}
+
+/** A browser lays out no more in good time. */
+const mostShown = 200_000;
+
+/** The whole of a value, beside the table. */
+function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onClose: () => void }) {
+  const { column, row, value } = cell;
+  // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
+  const isJson = typeof value === "object" && value !== null;
+  const text = value === null ? "NULL" : isJson ? JSON.stringify(value, null, 2) : valueText(value);
+  const shown = wholeCharacters(text, mostShown);
+  return (
+    <dialog
+      ref={showModal}
+      class="cell-panel"
+      aria-label={`${column.name}, row ${row}`}
+      onClose={onClose}
+      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
+    >
+      <div class="cell-panel-in">
+        <div class="row spread">
+          <Text as="h2" text={column.name} />
+          <Button onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>Close</Button>
+        </div>
+        <p class="hint">
+          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()}
+          {text.length === 1 ? " character" : " characters"}
+          {shown.length < text.length && `, the first ${mostShown.toLocaleString()} are shown`}
+        </p>
+        <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
+        <Copy text={value === null ? "" : text} />
+      </div>
+    </dialog>
+  );
 }

@@ -1,7 +1,6 @@
 import type { HealthReply } from "../../src/rag_server/api/rag_replies.ts";
 import { useWatched } from "../load.ts";
 import { Badge, Reached, Ready, Table } from "../parts.tsx";
-import { askJson } from "../server.ts";
 
 /** What `GET server` answers administrators. */
 interface State {
@@ -19,7 +18,7 @@ interface State {
 
 /** How the server is: what it reaches, its connections, and what its providers were asked. */
 export function ServerState({ isLive }: { readonly isLive: boolean }) {
-  const loaded = useWatched((signal) => askJson<State>("server", { signal }), isLive);
+  const loaded = useWatched<State>("server", isLive);
   return (
     <Ready of="the server's state" loaded={loaded}>
       {({ ready, processes, databases, pipelines, pools, providers }) => (

@@ -5,7 +5,6 @@ import type { PageProps } from "../app.tsx";
 import { useWatched, watchedEveryMs } from "../load.ts";
 import { Badge, Empty, Page, Ready, Table, Tabs } from "../parts.tsx";
 import { goTo } from "../routes.ts";
-import { askJson } from "../server.ts";
 import { ServerState } from "./server_state.tsx";
 
 /** One's own calls name no caller. */
@@ -20,12 +19,6 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
       Look again every {watchedEveryMs / 1_000} s
     </label>
   );
-  const mine = () => (
-    <>
-      <Limits isLive={isLive} />
-      <Calls isLive={isLive} ofAll={false} />
-    </>
-  );
   return (
     <Page title="Watch" intro="What was called, how long it took, and what is left." actions={actions}>
       <Tabs
@@ -33,7 +26,7 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
         current={tab}
         onChoose={(id) => goTo("watch", id)}
         tabs={[
-          { id: "mine", title: "My calls", show: mine },
+          { id: "mine", title: "My calls", show: () => <OwnCalls isLive={isLive} /> },
           isAdministrator && { id: "all", title: "All callers", show: () => <Calls isLive={isLive} ofAll /> },
           isAdministrator && { id: "server", title: "Server", show: () => <ServerState isLive={isLive} /> },
         ]}
@@ -42,10 +35,17 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
   );
 }
 
-function Limits({ isLive }: { readonly isLive: boolean }) {
-  const { value } = useWatched((signal) => askJson<UsageReply>("usage", { signal }), isLive);
-  const { limits = [], shared = [] } = value ?? {};
-  if (limits.length + shared.length === 0) return null;
+function OwnCalls({ isLive }: { readonly isLive: boolean }) {
+  const { value } = useWatched<UsageReply>("usage", isLive);
+  return (
+    <>
+      {value && value.limits.length + value.shared.length > 0 && <Limits {...value} />}
+      <Calls isLive={isLive} ofAll={false} />
+    </>
+  );
+}
+
+function Limits({ limits, shared }: UsageReply) {
   return (
     <section class="card" aria-label="Limits">
       <h2>Limits</h2>
@@ -73,10 +73,7 @@ function Limits({ isLive }: { readonly isLive: boolean }) {
 }
 
 function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: boolean }) {
-  const loaded = useWatched(
-    (signal) => askJson<{ calls: ShownCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
-    isLive,
-  );
+  const loaded = useWatched<{ calls: ShownCall[] }>(ofAll ? "calls?of=all" : "calls", isLive);
   return (
     <Ready of="calls" loaded={loaded}>
       {({ calls }) =>
