@@ -1,11 +1,13 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { AskPage } from "./ask/ask_page.tsx";
+import { AskData } from "./ask/ask_data.tsx";
+import { AskDocuments } from "./ask/ask_documents.tsx";
 import { ConnectPage } from "./connect/connect_page.tsx";
 import { useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
-import { LookPage } from "./look/look_page.tsx";
-import { Failure, Icon, Loading, Logo, showModal } from "./parts.tsx";
-import { hrefOf, type Route, useRoute } from "./routes.ts";
+import { LookDatabases } from "./look/look_databases.tsx";
+import { LookPipelines } from "./look/look_pipelines.tsx";
+import { Busy, Button, Failure, Icon, Logo, Page, showModal, Tabs } from "./parts.tsx";
+import { goTo, hrefOf, type Route, useRoute } from "./routes.ts";
 import { ask, type Caller, readSession, type Session, setApiToken, watchServer } from "./server.ts";
 import { UsePage } from "./use/use_page.tsx";
 import { WatchPage } from "./watch/watch_page.tsx";
@@ -49,19 +51,16 @@ export function App() {
     return (
       <main class="alone">
         {known && <Login login={known.login} isOver={false} onIn={enter} />}
-        {!known && (error ? <Failure error={error} again={again} /> : <Loading of="the console" />)}
+        {!known && (error ? <Failure error={error} again={again} /> : <Busy>Loading the console …</Busy>)}
       </main>
     );
   }
+  const { caller } = known;
   return (
     <>
       {isAway && <p class="banner" role="alert">The server cannot be reached. This page waits for it.</p>}
       {/* who logs in behind another finds nothing of theirs */}
-      <Frame
-        key={`${known.caller.kind} ${known.caller.name}`}
-        session={{ ...known, caller: known.caller }}
-        onLeave={again}
-      />
+      <Frame key={`${caller.kind} ${caller.name}`} session={{ ...known, caller }} onLeave={again} />
       {isOver && (
         <dialog
           ref={showModal}
@@ -75,10 +74,7 @@ export function App() {
   );
 }
 
-function Frame({ session, onLeave }: {
-  readonly session: PageProps["session"];
-  readonly onLeave: () => void;
-}) {
+function Frame({ session, onLeave }: Pick<PageProps, "session"> & { readonly onLeave: () => void }) {
   const [name, ...rest] = useRoute();
   const { parts, caller, server } = session;
   // the forms are of MCP
@@ -97,16 +93,7 @@ function Frame({ session, onLeave }: {
   return (
     <div class="frame">
       {fault && <p class="banner" role="alert">You are still logged in. {fault.message}</p>}
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("main")?.focus();
-        }}
-      >
-        Skip to the page
-      </a>
+      <a class="skip" href="#main" onClick={skip}>Skip to the page</a>
       <header class="side">
         <a class="brand" href={hrefOf("ask")}>
           <Logo size={26} /> Postern
@@ -124,9 +111,9 @@ function Frame({ session, onLeave }: {
           <div class="row">
             <Theme />
             {caller.kind !== "local" && (
-              <button type="button" class="quiet" onClick={leave} aria-label="Log out">
+              <Button class="quiet" onClick={leave} aria-label="Log out">
                 <Icon name="leave" />
-              </button>
+              </Button>
             )}
           </div>
         </div>
@@ -135,6 +122,46 @@ function Frame({ session, onLeave }: {
         <Shown key={current} session={session} rest={rest} />
       </main>
     </div>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+function AskPage(props: PageProps) {
+  const { session: { parts }, rest: [tab] } = props;
+  return (
+    <Page title="Ask">
+      <Tabs
+        label="What is asked"
+        current={tab}
+        onChoose={(id) => goTo("ask", id)}
+        tabs={[
+          parts.tools && { id: "data", title: "Database", show: () => <AskData {...props} /> },
+          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+/** What the databases and the documents hold. */
+function LookPage({ session: { parts }, rest }: PageProps) {
+  return (
+    <Page title="Look">
+      <Tabs
+        label="What to look at"
+        isSingleShown
+        current={rest[0]}
+        onChoose={(id) => goTo("look", id)}
+        tabs={[
+          parts.tools && { id: "data", title: "Databases", show: () => <LookDatabases rest={rest} /> },
+          parts.documents && { id: "pipelines", title: "Pipelines", show: () => <LookPipelines /> },
+        ]}
+      />
+    </Page>
   );
 }
 
@@ -147,8 +174,8 @@ function Theme() {
   }, [theme]);
   const next = { system: "light", light: "dark" }[theme] ?? "system";
   return (
-    <button type="button" class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
+    <Button class="quiet" onClick={() => setTheme(next)} aria-label={`Colours: ${theme}`}>
       <Icon name="sun" />
-    </button>
+    </Button>
   );
 }

@@ -1,60 +1,15 @@
+import type { z } from "zod";
+import type { schemaInfoReply } from "../src/tool_server/tools/schema_info_reply.ts";
 import { callTool } from "./server.ts";
 
-/** A table or view as `get_schema_info` tells of it. */
-export interface Table {
-  readonly schema: string;
-  readonly name: string;
-  readonly type: string;
-  readonly description: string;
-  /** The planner's estimate; -1 where unknown. */
-  readonly estimated_rows: number;
-  readonly partitions?: number;
-  /** Absent in a list. */
-  readonly columns?: readonly Column[];
-  readonly indexes?: readonly string[];
-}
-
-export interface Column {
-  readonly name: string;
-  readonly data_type: string;
-  readonly nullable: boolean;
-  readonly description: string;
-  readonly default: string;
-  readonly identity: "" | "a" | "d";
-  readonly is_pk: boolean;
-  readonly is_unique: boolean;
-  readonly is_indexed: boolean;
-  /** `schema.table.column`, not quoted. */
-  readonly fk_ref: string;
-  readonly labels: readonly string[];
-}
-
-/** The administrator's name for something, with its SQL unless it is that of a table. */
-export interface Named {
-  readonly name: string;
-  readonly synonyms?: readonly string[];
-  readonly description: string;
-  readonly sql?: string;
-}
-
-export interface Model extends Named {
-  readonly measures?: readonly Named[];
-  readonly dimensions?: readonly Named[];
-  readonly joins?: readonly Record<"to" | "on" | "description", string>[];
-}
-
-export interface SchemaInfo {
-  readonly tables: readonly Table[];
-  readonly partitions_left_out: number;
-  readonly models?: readonly Model[];
-}
+export type SchemaInfo = z.output<typeof schemaInfoReply>;
+export type Table = SchemaInfo["tables"][number];
+export type Column = NonNullable<Table["columns"]>[number];
+export type Model = NonNullable<SchemaInfo["models"]>[number];
 
 /** The names of the databases, and the one that is meant where nobody names one. */
 export async function readDatabases(signal: AbortSignal) {
-  interface Databases {
-    readonly databases: readonly { readonly name: string }[];
-    readonly current: string | null;
-  }
+  type Databases = { readonly databases: readonly { name: string }[]; readonly current: string | null };
   const { databases, current } = await callTool<Databases>("list_databases", {}, signal);
   const names = databases.map(({ name }) => name);
   return { names, usual: current ?? names[0] };

@@ -1,13 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { askJson } from "./server.ts";
 
-interface LoadState<T> {
+export interface Loaded<T> {
   readonly value: T | undefined;
   /** Why the latest reading failed. */
   readonly error: Error | undefined;
   readonly isLoading: boolean;
-}
-
-export interface Loaded<T> extends LoadState<T> {
   readonly again: () => void;
 }
 
@@ -19,7 +17,7 @@ export function useLoaded<T>(
   read: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[] = [],
 ): Loaded<T> {
-  const nothing: LoadState<T> = { value: undefined, error: undefined, isLoading: true };
+  const nothing: Omit<Loaded<T>, "again"> = { value: undefined, error: undefined, isLoading: true };
   const [state, setState] = useState(nothing);
   const current = useRef<AbortController>(undefined);
   function again(): void {
@@ -42,9 +40,9 @@ export function useLoaded<T>(
 /** How often what is watched is read again. */
 export const watchedEveryMs = 5_000;
 
-/** Reads now and, while it is live and the page is to be seen, every few seconds. */
-export function useWatched<T>(read: (signal: AbortSignal) => Promise<T>, isLive: boolean): Loaded<T> {
-  const loaded = useLoaded(read);
+/** What the server answers at `path`, read now and, while it is live and the page is to be seen, every few seconds. */
+export function useWatched<T>(path: string, isLive: boolean): Loaded<T> {
+  const loaded = useLoaded((signal) => askJson<T>(path, { signal }), [path]);
   useEffect(() => {
     if (!isLive || loaded.isLoading) return;
     const timer = setInterval(() => document.hidden || loaded.again(), watchedEveryMs);

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { useRun } from "./load.ts";
 import { Failure, Field, Logo } from "./parts.tsx";
 import { ask, askJson, jsonBody, Refused, type Session, setApiToken } from "./server.ts";
 
@@ -57,49 +58,35 @@ function loginAddress(): string {
 
 /** A form that sends one thing, and shows why it was refused. */
 function LoginForm({ work, button, class: name = "primary wide", children }: {
-  readonly work: (fields: Readonly<Record<string, string>>) => Promise<void>;
+  readonly work: (fields: FormData) => Promise<void>;
   readonly button: string;
   readonly class?: string;
   readonly children: preact.ComponentChildren;
 }) {
   const [error, setError] = useState<Error>();
-  const [isSending, setSending] = useState(false);
-  async function send(form: HTMLFormElement): Promise<void> {
-    setSending(true);
-    setError(undefined);
-    try {
-      await work(Object.fromEntries(new FormData(form)) as Record<string, string>);
-      form.reset();
-    } catch (error) {
-      setError(error as Error);
-    }
-    setSending(false);
-  }
+  const { isRunning, run } = useRun();
   return (
     <form
       class="stack"
       method="post"
       onSubmit={(event) => {
         event.preventDefault();
-        void send(event.currentTarget);
+        const form = event.currentTarget;
+        setError(undefined);
+        void run(() => work(new FormData(form)).then(() => form.reset()), setError);
       }}
     >
       {children}
       {error && <Failure error={error} />}
-      <button type="submit" class={name} disabled={isSending}>{isSending ? "Logging in …" : button}</button>
+      <button type="submit" class={name} disabled={isRunning}>{isRunning ? "Logging in …" : button}</button>
     </form>
   );
 }
 
 function AccountLogin({ onIn }: { readonly onIn: () => void }) {
+  const logIn = (fields: FormData) => ask("session", jsonBody(Object.fromEntries(fields))).then(onIn);
   return (
-    <LoginForm
-      button="Log in"
-      work={async ({ username, password }) => {
-        await ask("session", jsonBody({ username, password }));
-        onIn();
-      }}
-    >
+    <LoginForm button="Log in" work={logIn}>
       <Field label="User">
         <input name="username" autocomplete="username" autocapitalize="none" required />
       </Field>
@@ -117,8 +104,8 @@ function TokenLogin({ isOnlyWay, onIn }: { readonly isOnlyWay: boolean; readonly
       <LoginForm
         button="Use this token"
         class={isOnlyWay ? "primary wide" : "wide"}
-        work={async ({ token = "" }) => {
-          setApiToken(token.trim());
+        work={async (fields) => {
+          setApiToken(String(fields.get("token")).trim());
           try {
             if ((await askJson<Session>("session")).caller !== undefined) return onIn();
             throw new Refused(401, "The server does not know this token, or it has expired.");

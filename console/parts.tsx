@@ -1,8 +1,8 @@
-import { cloneElement, type ComponentChildren, type VNode } from "preact";
+import { cloneElement, type ComponentChildren, type ComponentProps, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../src/tool_server/view/page/shown_text.ts";
-import type { Loaded } from "./load.ts";
-import { Refused } from "./server.ts";
+import { type Loaded, useLoaded } from "./load.ts";
+import { type Reachability, Refused } from "./server.ts";
 
 const paths = {
   ask: "M4 5h16v11H9l-5 4z",
@@ -38,8 +38,8 @@ export function Logo({ size }: { readonly size: number }) {
 /** A page's frame: its heading, which takes the focus when the page is opened, and what it holds. */
 export function Page({ title, intro, actions, children }: {
   readonly title: string;
-  readonly intro?: ComponentChildren;
-  readonly actions?: ComponentChildren;
+  readonly intro?: string;
+  readonly actions?: VNode;
   readonly children: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -61,10 +61,6 @@ export function Page({ title, intro, actions, children }: {
   );
 }
 
-export function Loading({ of }: { readonly of: string }) {
-  return <Busy>Loading {of} …</Busy>;
-}
-
 export function Busy({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="loading" role="status">
@@ -80,9 +76,22 @@ export function Failure({ error, again }: { readonly error: Error; readonly agai
     <div class="failure" role="alert">
       <p class="sentences">{error.message}</p>
       {wait ? <p class="faint">Try again in {wait} s.</p> : null}
-      {again && <button type="button" onClick={again}>Try again</button>}
+      {again && <Button onClick={again}>Try again</Button>}
     </div>
   );
+}
+
+/** A button that sends no form. */
+export function Button(props: ComponentProps<"button">) {
+  return <button type="button" {...props} />;
+}
+
+/** What `read` resolves to, read anew where `inputs` change. */
+export function Load<T>({ read, inputs, ...shown }: Omit<Parameters<typeof Ready<T>>[0], "loaded"> & {
+  readonly read: (signal: AbortSignal) => Promise<T>;
+  readonly inputs?: readonly unknown[];
+}) {
+  return <Ready loaded={useLoaded(read, inputs)} {...shown} />;
 }
 
 /** What is loaded, or how far it has come. */
@@ -94,14 +103,12 @@ export function Ready<T>({ of, loaded: { value, error, again }, children }: {
   return (
     <>
       {error && <Failure error={error} again={again} />}
-      {value === undefined ? !error && <Loading of={of} /> : children(value)}
+      {value === undefined ? !error && <Busy>Loading {of} …</Busy> : children(value)}
     </>
   );
 }
 
-export function Empty(
-  { title, children }: { readonly title: string; readonly children?: ComponentChildren },
-) {
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
@@ -138,9 +145,8 @@ export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = fals
     <>
       <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
         {tabs.map(({ id, title }) => (
-          <button
+          <Button
             key={id}
-            type="button"
             role="tab"
             aria-selected={id === shown}
             aria-controls={panelId}
@@ -148,7 +154,7 @@ export function Tabs({ label, tabs: all, current, onChoose, isSingleShown = fals
             onClick={() => onChoose(id)}
           >
             {title}
-          </button>
+          </Button>
         ))}
       </div>
       <div id={panelId} key={shown} class="stack" role="tabpanel" aria-label={title}>{show()}</div>
@@ -167,19 +173,15 @@ export function Copy({ text, label = "Copy" }: {
   readonly label?: string;
 }) {
   const [said, setSaid] = useState<string>();
-  useEffect(() => {
-    if (said === undefined) return;
-    const timer = setTimeout(() => setSaid(undefined), 1_500);
-    return () => clearTimeout(timer);
-  }, [said]);
   async function copy() {
     const written = typeof text === "string" ? text : text();
     setSaid(await copyText(written) ? "Copied" : "Cannot copy");
+    setTimeout(() => setSaid(undefined), 1_500);
   }
   return (
-    <button type="button" class="quiet" onClick={copy}>
+    <Button class="quiet" onClick={copy}>
       <Icon name={said === "Copied" ? "done" : "copy"} /> <span aria-live="polite">{said ?? label}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -226,7 +228,7 @@ export function Field({ label, hint, children }: {
   );
 }
 
-/** A choice of what has names alone. */
+/** A choice of what has names alone; a link may name another one, of which the server says what it thinks. */
 export function Choice({ label, names, value, onChoose }: {
   readonly label: string;
   readonly names: readonly string[];
@@ -239,7 +241,8 @@ export function Choice({ label, names, value, onChoose }: {
       value={value}
       onChange={({ currentTarget }) => onChoose(currentTarget.value)}
     >
-      {names.map((name) => <option key={name}>{name}</option>)}
+      {[...new Set(value === "" ? names : [...names, value])].map((name) => <option key={name}>{name}
+      </option>)}
     </select>
   );
 }
@@ -257,7 +260,7 @@ export function Shown({ text }: { readonly text: string }) {
 
 /** A text of others in an element of its own. */
 export function Text({ as: Element = "code", class: name = "", text }: {
-  readonly as?: "code" | "p" | "span" | "b";
+  readonly as?: "code" | "p" | "span" | "b" | "h2" | "mark";
   readonly class?: string;
   readonly text: string;
 }) {
@@ -268,18 +271,59 @@ export function Text({ as: Element = "code", class: name = "", text }: {
   );
 }
 
+/** Texts to begin with; nothing without one. */
+export function Examples({ texts, onChoose, children }: {
+  readonly texts: readonly string[];
+  readonly onChoose: (text: string) => void;
+  readonly children?: ComponentChildren;
+}) {
+  if (texts.length === 0) return null;
+  return (
+    <section class="stack examples" aria-labelledby="examples-title">
+      <h2 id="examples-title">To begin with</h2>
+      {texts.map((text) => (
+        <Button key={text} class="mono" onClick={() => onChoose(text)}>
+          <Shown text={text} />
+        </Button>
+      ))}
+      {children}
+    </section>
+  );
+}
+
 /** Good or bad, in a word or a sentence. */
 export function Badge({ isGood, text }: { readonly isGood: boolean; readonly text: string }) {
   return <span class={`badge ${isGood ? "good" : "bad"}`}>{text}</span>;
 }
 
-/** A table in a box that scrolls; a row has its cells by their column's name, its own name first. Columns with numbers stand at the right. */
+/** Whether something is reached, and what is wrong with it. */
+export function Reached({ reachable, error = "" }: Reachability) {
+  const reached = error === "" ? "reachable" : "cannot answer";
+  const text = reachable === undefined ? "not asked yet" : reachable ? reached : "not reachable";
+  return (
+    <>
+      <Badge isGood={text === "reachable"} text={text} /> {error}
+    </>
+  );
+}
+
+/**
+ * A table in a box that scrolls; nothing without rows. A row has its cells by their column's name, its own name first. Strings
+ * are texts of others; columns with numbers stand at the right.
+ */
 export function Table({ label, rows }: {
   readonly label: string;
   readonly rows: readonly Readonly<Record<string, ComponentChildren>>[];
 }) {
+  if (rows.length === 0) return null;
   const names = Object.keys(rows[0] ?? {});
   const classOf = (name: string) => rows.some((row) => typeof row[name] === "number") ? "number" : "";
+  const shown = (cell: ComponentChildren) =>
+    typeof cell === "string"
+      ? <Shown text={cell} />
+      : typeof cell === "number"
+      ? cell.toLocaleString()
+      : cell;
   return (
     <div class="table-box" role="region" aria-label={label} tabIndex={0}>
       <table>
@@ -291,12 +335,11 @@ export function Table({ label, rows }: {
         <tbody>
           {rows.map((row, at) => (
             <tr key={at}>
-              {names.map((name, at) => {
-                const cell = typeof row[name] === "number" ? row[name].toLocaleString() : row[name];
-                return at === 0
-                  ? <th key={name} scope="row">{cell}</th>
-                  : <td key={name} class={classOf(name)}>{cell}</td>;
-              })}
+              {names.map((name, at) =>
+                at === 0
+                  ? <th key={name} scope="row">{shown(row[name])}</th>
+                  : <td key={name} class={classOf(name)}>{shown(row[name])}</td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -17,10 +17,11 @@ export interface Session {
   readonly caller?: Caller;
 }
 
-/** Of a part of a pipeline, as `v1/health` tells it. */
+/** Of a part of a pipeline, as `v1/health` tells it, or of a database. */
 export interface Reachability {
-  readonly reachable: boolean;
-  readonly error?: string;
+  /** Undefined for what was not asked yet. */
+  readonly reachable?: boolean;
+  readonly error?: string | undefined;
 }
 
 /** Where MCP clients call: as the server says, else beside this page. */
@@ -75,16 +76,16 @@ async function renew(): Promise<boolean> {
   return await isRenewing;
 }
 
+/** Of browsers, in a secure context. */
+interface Locks {
+  request(name: string, work: () => Promise<boolean>): Promise<boolean>;
+}
+
 /** Who looks, with a session renewed whose access token has ended. */
 export async function readSession(): Promise<Session> {
   const session = await askJson<Session>("session");
   if (session.caller !== undefined || !session.login.oauth || !await renew()) return session;
   return await askJson<Session>("session");
-}
-
-/** Of browsers, in a secure context. */
-interface Locks {
-  request(name: string, work: () => Promise<boolean>): Promise<boolean>;
 }
 
 /** @throws {Refused} where the answer is no success */

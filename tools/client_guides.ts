@@ -1,5 +1,5 @@
 import { marked, type Token, type Tokens } from "marked";
-import type { Block, Guide, Run } from "../console/connect/guide.ts";
+import type { Guide, GuideNode } from "../console/connect/guide.ts";
 
 const folder = new URL("../docs/clients/", import.meta.url);
 
@@ -10,36 +10,30 @@ export async function clientGuides(): Promise<Guide[]> {
   return await Promise.all(Array.from(names, async (name) => {
     const [first, ...rest] = marked.lexer(await Deno.readTextFile(new URL(`${name}.md`, folder)));
     if (first?.type !== "heading") throw new Error(`Cannot read docs/clients/${name}.md: it has no heading`);
-    return { id: name, title: (first as Tokens.Heading).text, blocks: rest.flatMap(blocksOf) };
+    return { id: name, title: (first as Tokens.Heading).text, nodes: rest.flatMap(nodesOf) };
   }));
 }
 
-function blocksOf(token: Token): Block[] {
+function nodesOf(token: Token): GuideNode[] {
   switch (token.type) {
     case "heading":
-      return [{ kind: "heading", runs: runsOf(token.tokens) }];
+      return [["h3", ...textsOf(token.tokens)]];
     case "paragraph":
     case "text":
-      return [{ kind: "text", runs: runsOf(token.tokens) }];
+      return [["p", ...textsOf(token.tokens)]];
     case "code":
-      return [{ kind: "code", text: (token as Tokens.Code).text }];
+      return [["pre", (token as Tokens.Code).text]];
     case "list": {
       const { ordered, items } = token as Tokens.List;
-      return [{
-        kind: "list",
-        isOrdered: ordered,
-        items: items.map(({ tokens }) => tokens.flatMap(blocksOf)),
-      }];
+      return [[
+        ordered ? "ol" : "ul",
+        ...items.map(({ tokens }) => ["li", ...tokens.flatMap(nodesOf)] as const),
+      ]];
     }
     case "table": {
       const { rows } = token as Tokens.Table;
-      return [{
-        kind: "list",
-        isOrdered: false,
-        items: rows.map((
-          row,
-        ) => [{ kind: "text", runs: row.flatMap(({ tokens }) => [...runsOf(tokens), " "]) }]),
-      }];
+      const textsOfRow = (row: Tokens.TableCell[]) => row.flatMap(({ tokens }) => [...textsOf(tokens), " "]);
+      return [["ul", ...rows.map((row) => ["li", ["p", ...textsOfRow(row)]] as const)]];
     }
     case "space":
     // comments that tell the tests of the pages what to run
@@ -51,10 +45,10 @@ function blocksOf(token: Token): Block[] {
 }
 
 /** Links lead to pages that the console does not have: their words stay. */
-function runsOf(tokens: readonly Token[] = []): Run[] {
-  return tokens.flatMap((token): Run[] => {
-    if (token.type === "codespan") return [{ code: unescaped(token.raw.replace(/^`+|`+$/g, "")) }];
-    if ("tokens" in token && token.tokens !== undefined) return runsOf(token.tokens);
+function textsOf(tokens: readonly Token[] = []): GuideNode[] {
+  return tokens.flatMap((token): GuideNode[] => {
+    if (token.type === "codespan") return [["code", unescaped(token.raw.replace(/^`+|`+$/g, ""))]];
+    if ("tokens" in token && token.tokens !== undefined) return textsOf(token.tokens);
     return [unescaped((token as Tokens.Text).text ?? token.raw)];
   });
 }

@@ -1,5 +1,5 @@
 import { useId, useMemo } from "preact/hooks";
-import { Shown } from "../parts.tsx";
+import { Button, Shown } from "../parts.tsx";
 import { answerPieces, claimsOn } from "./answer_pieces.ts";
 import type { Done } from "./documents_api.ts";
 import { SourceCard } from "./sources_view.tsx";
@@ -14,12 +14,12 @@ export function AnswerView({ answer, done, isStreaming, children }: {
   const id = useId();
   const { sources = [], citations = [] } = done ?? {};
   const verified = citations.filter(({ verified }) => verified).length;
-  const cards = useMemo(() => {
-    const claims = (number: number) => answer === "" ? undefined : claimsOn(number, answer, citations);
-    return sources.map((source, at) => (
-      <SourceCard key={at} id={`${id}-${at + 1}`} source={source} number={at + 1} claims={claims(at + 1)} />
-    ));
-  }, [done]);
+  const cards = useMemo(() =>
+    sources.map((source, at) => {
+      const number = at + 1;
+      const claims = answer === "" ? undefined : claimsOn(number, answer, citations);
+      return <SourceCard key={at} id={`${id}-${number}`} {...{ source, number, claims }} />;
+    }), [done]);
   return (
     <div class={answer && cards.length > 0 ? "answer beside" : "answer"}>
       <div class="stack">
@@ -30,17 +30,8 @@ export function AnswerView({ answer, done, isStreaming, children }: {
             if (cards[Number(text) - 1] === undefined) {
               return `[${text}${done?.sources ? ": no such source" : ""}]`;
             }
-            return (
-              <button
-                key={at}
-                type="button"
-                class="cite"
-                aria-label={`Source ${text}`}
-                onClick={() => document.getElementById(`${id}-${text}`)?.focus()}
-              >
-                {text}
-              </button>
-            );
+            const show = () => document.getElementById(`${id}-${text}`)?.focus();
+            return <Button key={at} class="cite" aria-label={`Source ${text}`} onClick={show}>{text}</Button>;
           })}
         </p>
         {citations.length > 0 && (

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
 import { type Catalog, createCatalog, readDatabases } from "../catalog.ts";
 import { useLoaded, useRun } from "../load.ts";
-import { Busy, Choice, Empty, Failure, Shown } from "../parts.tsx";
+import { Busy, Button, Choice, Empty, Failure, Text } from "../parts.tsx";
 import { type Caller, callTool } from "../server.ts";
 import { AskExamples, forPeople } from "./ask_examples.tsx";
 import { errorPosition } from "./error_position.ts";
@@ -18,8 +18,6 @@ type Outcome =
 /** What is kept of a caller while other pages are looked at. */
 interface Kept {
   readonly text: string;
-  /** What was put in the box last, other than by hand. */
-  readonly put: { readonly text: string };
   /** Undefined for the usual one. */
   readonly chosen: string | undefined;
   readonly outcome: Outcome;
@@ -34,21 +32,20 @@ const mostHistory = 50;
 const rowsAtOnce = 1_000;
 
 function keptOf(caller: Caller): Kept {
-  const nothing = { text: "", put: { text: "" }, chosen: undefined, history: [], catalogs: new Map() };
+  const nothing = { text: "", chosen: undefined, history: [], catalogs: new Map() };
   const state: Kept = kept.get(caller) ?? { ...nothing, outcome: { kind: "none" } };
   // what ran when the page was left has been stopped
-  const outcome: Outcome = state.outcome.kind === "running" ? { kind: "stopped" } : state.outcome;
-  return { ...state, put: { text: state.text }, outcome };
+  return state.outcome.kind === "running" ? { ...state, outcome: { kind: "stopped" } } : state;
 }
 
 export function AskData({ session: { caller, parts }, rest: [, routeDatabase, routeText] }: PageProps) {
   const [state, setState] = useState(() => keptOf(caller));
-  const { text, put, chosen, outcome, history, catalogs } = state;
+  const { text, chosen, outcome, history, catalogs } = state;
   useEffect(() => {
     kept.set(caller, state);
   }, [caller, state]);
   const change = (part: Partial<Kept>) => setState((before) => ({ ...before, ...part }));
-  const putText = (text: string) => change({ text, put: { text } });
+  const putText = (text: string) => change({ text });
   const { run, stop, isRunning } = useRun();
   const isAsking = outcome.kind === "running";
   const { value: databases, error, again } = useLoaded(readDatabases);
@@ -108,16 +105,11 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
   return (
     <>
       <div class="card ask-box">
-        <QueryEditor
-          {...{ text, put, catalog, fault }}
-          onChange={(text) => change({ text })}
-          onRun={start}
-        />
+        <QueryEditor {...{ text, catalog, fault }} onChange={putText} onRun={start} />
         <div class="row">
           <Choice
             label="Database"
-            // a link may name another one: the server says what it thinks of it
-            names={[...new Set([...databases?.names ?? [], ...database === undefined ? [] : [database]])]}
+            names={databases?.names ?? []}
             value={database ?? ""}
             onChoose={(chosen) => change({ chosen })}
           />
@@ -126,16 +118,14 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
             value=""
             hidden={history.length === 0}
             onChange={({ currentTarget }) => {
-              const entry = history[Number(currentTarget.value)];
+              change(history[Number(currentTarget.value)] ?? {});
               currentTarget.value = "";
-              if (entry) change({ ...entry, put: { text: entry.text } });
             }}
           >
             <option value="">Asked before …</option>
             {history.map(({ text }, at) => <option key={at} value={at}>{text.trim().slice(0, 90)}</option>)}
           </select>
-          <button
-            type="button"
+          <Button
             class="primary"
             disabled={!isAsking && (text.trim() === "" || !database)}
             onClick={({ detail }) => {
@@ -145,7 +135,7 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
             }}
           >
             {isAsking ? "Stop" : "Run"}
-          </button>
+          </Button>
         </div>
       </div>
       {outcome.kind === "none" && catalog && (
@@ -161,9 +151,7 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
       {outcome.kind === "question" && (
         <div class="card" role="status">
           <h2>The model asks</h2>
-          <p class="sentences">
-            <Shown text={outcome.text} />
-          </p>
+          <Text as="p" class="sentences" text={outcome.text} />
           <p class="hint">Say it in the question, and run it again.</p>
         </div>
       )}

@@ -1,17 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLoaded, useRun } from "../load.ts";
-import { Copy, Empty, Failure, Field, Ready, Shown } from "../parts.tsx";
+import type { PipelinesReply } from "../../src/rag_server/api/rag_replies.ts";
+import { useRun } from "../load.ts";
+import { Button, Copy, Empty, Examples, Failure, Field, Load, Shown, Text } from "../parts.tsx";
 import { askJson, Refused } from "../server.ts";
 import { AnswerView } from "./answer_view.tsx";
 import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
 import { filterText, narrowingOf } from "./filter_conditions.ts";
 import { FilterFields } from "./filter_form.tsx";
-import { Searches, SearchesTable } from "./searches_view.tsx";
-
-interface PipelineEntry {
-  readonly name: string;
-  readonly description: string;
-}
+import { SearchesTable } from "./sources_view.tsx";
 
 /** A question of the conversation, with what has become of it. */
 interface Turn extends Asked {
@@ -30,22 +26,19 @@ const mostMessages = 100;
 
 /** Questions over documents, as a conversation. */
 export function AskDocuments() {
-  const loaded = useLoaded((signal) =>
-    askJson<{ pipelines: readonly PipelineEntry[] }>("v1/pipelines", { signal })
-  );
   return (
-    <Ready of="the pipelines" loaded={loaded}>
+    <Load of="the pipelines" read={(signal) => askJson<PipelinesReply>("v1/pipelines", { signal })}>
       {({ pipelines }) =>
         pipelines.length > 0
           ? <Conversation pipelines={pipelines} />
           : <Empty title="There is no pipeline that you may ask.">An administrator describes them.</Empty>}
-    </Ready>
+    </Load>
   );
 }
 
 let latestKey = 0;
 
-function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntry[] }>) {
+function Conversation({ pipelines }: PipelinesReply) {
   const [name, setName] = useState(pipelines[0]?.name ?? "");
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [refusal, setRefusal] = useState<Error>();
@@ -81,17 +74,23 @@ function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntr
   }
 
   function send(isSearch: boolean) {
-    if (!form.current || !box.current) return;
-    const query = box.current.value.trim();
-    if (query === "" || isRunning) return;
+    const query = box.current?.value.trim();
+    if (!form.current || !box.current || !query || isRunning) return;
     const messages = earlier.flatMap(({ question, answer }) => [
       { role: "user", content: question.query },
       { role: "assistant", content: answer },
     ]).slice(-mostMessages);
-    const narrowing = narrowingOf(new FormData(form.current));
-    const question = { query, ...narrowing, messages };
-    begin({ pipeline: name, question }, isSearch);
+    begin(
+      { pipeline: name, question: { query, ...narrowingOf(new FormData(form.current)), messages } },
+      isSearch,
+    );
     box.current.value = "";
+  }
+
+  function put(text: string) {
+    if (!box.current) return;
+    box.current.value = text;
+    box.current.focus();
   }
 
   function halt() {
@@ -100,6 +99,12 @@ function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntr
     box.current?.focus();
   }
 
+  function startAnew() {
+    halt();
+    setTurns([]);
+  }
+
+  const { description, examples = [] } = pipelines.find((each) => each.name === name) ?? {};
   return (
     <div class="stack documents">
       {turns.map((turn) => (
@@ -121,7 +126,7 @@ function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntr
           send(false);
         }}
       >
-        <Field label="Pipeline" hint={pipelines.find((each) => each.name === name)?.description}>
+        <Field label="Pipeline" hint={description}>
           <select onChange={({ currentTarget }) => setName(currentTarget.value)}>
             {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
           </select>
@@ -148,64 +153,40 @@ function Conversation({ pipelines }: Readonly<{ pipelines: readonly PipelineEntr
         {refusal && <Failure error={refusal} />}
         <div class="row">
           <button type="submit" class="primary" disabled={isRunning}>Ask</button>
-          <button type="button" disabled={isRunning} onClick={() => send(true)}>Search alone</button>
-          {isRunning && <button type="button" onClick={halt}>Stop</button>}
-          {turns.length > 0 && (
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => {
-                halt();
-                setTurns([]);
-              }}
-            >
-              New conversation
-            </button>
-          )}
+          <Button disabled={isRunning} onClick={() => send(true)}>Search alone</Button>
+          {isRunning && <Button onClick={halt}>Stop</Button>}
+          {turns.length > 0 && <Button class="quiet" onClick={startAnew}>New conversation</Button>}
         </div>
       </form>
+      {turns.length === 0 && <Examples texts={examples} onChoose={put} />}
     </div>
   );
 }
 
-function TurnView({ turn, onRepeat }: {
-  readonly turn: Turn;
-  readonly onRepeat: (isSearch: boolean) => void;
-}) {
+function TurnView({ turn, onRepeat }: { turn: Turn; onRepeat: (isSearch: boolean) => void }) {
   const { question, isSearch, state, answer, done, error } = turn;
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => head.current?.scrollIntoView(), []);
   const [isCompared, setCompared] = useState(false);
-  const searched = done?.search_query;
   return (
     <article class="stack turn">
       <h2 ref={head} dir="auto">
         <Shown text={question.query} />
       </h2>
-      {searched && (
-        <p class="faint">
-          Searched for: <Shown text={searched} />
-        </p>
-      )}
+      {done?.search_query && <Text as="p" class="faint" text={`Searched for: ${done.search_query}`} />}
       <p role="status" class={state === "running" ? "loading" : "faint"}>
         {state === "running" && <span class="spinner" aria-hidden="true" />}
-        <span>
-          <Shown text={askedText(turn)} /> {statusOf(turn)}
-        </span>
+        <Text as="span" text={`${askedText(turn)} ${statusOf(turn)}`} />
       </p>
-      {isSearch && done && <SearchesTable passages={done.sources ?? []} />}
+      {isSearch && done && <SearchesTable passages={done.sources} />}
       <AnswerView answer={answer} done={done} isStreaming={state === "running"}>
         {!isSearch && done && (
           <div class="row">
             <Copy text={answer} label="Copy answer" />
             {done.sources && (
-              <button
-                type="button"
-                aria-expanded={isCompared}
-                onClick={() => setCompared(!isCompared)}
-              >
+              <Button aria-expanded={isCompared} onClick={() => setCompared(!isCompared)}>
                 Searches side by side
-              </button>
+              </Button>
             )}
           </div>
         )}
@@ -213,33 +194,33 @@ function TurnView({ turn, onRepeat }: {
       {error && <Failure error={error} again={() => onRepeat(isSearch)} />}
       {error && !isSearch && (
         <div class="row">
-          <button type="button" onClick={() => onRepeat(true)}>Search alone</button>
+          <Button onClick={() => onRepeat(true)}>Search alone</Button>
           <span class="faint">shows the passages and asks no model.</span>
         </div>
       )}
-      {isCompared && <Searches asked={turn} />}
+      {isCompared && (
+        <Load of="both searches" read={(signal) => search(turn, signal)}>
+          {({ sources }) => <SearchesTable passages={sources} />}
+        </Load>
+      )}
     </article>
   );
 }
 
-function askedText({ pipeline, question }: Turn): string {
-  const { filter, top_n, disable_hybrid } = question;
-  return [
-    pipeline,
+function askedText({ pipeline, question: { filter, top_n, disable_hybrid } }: Turn): string {
+  const narrowed = [
     filter && `where ${filterText(filter)}`,
     top_n && `${top_n} passages`,
     disable_hybrid && "by meaning alone",
-  ].filter(Boolean).join(" · ") + ":";
+  ];
+  return [pipeline, ...narrowed].filter(Boolean).join(" · ") + ":";
 }
 
 function statusOf({ state, isSearch, answer, done }: Turn): string {
   if (state === "failed") return "Failed.";
   if (state === "stopped") return "Stopped: this is not all.";
-  if (state === "running") {
-    return isSearch || answer === "" ? "Searching …" : "Answering …";
-  }
+  if (state === "running") return isSearch || answer === "" ? "Searching …" : "Answering …";
   if (isSearch) return `${done?.sources?.length ?? 0} passages.`;
-  return done?.answered === false
-    ? "Nothing near enough was found; no model was asked."
-    : `Answered${done?.tokens_used ? ` with ${done.tokens_used} tokens` : ""}.`;
+  if (done?.answered === false) return "Nothing near enough was found; no model was asked.";
+  return `Answered${done?.tokens_used ? ` with ${done.tokens_used} tokens` : ""}.`;
 }

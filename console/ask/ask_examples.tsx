@@ -1,6 +1,5 @@
 import type { Catalog } from "../catalog.ts";
-import { useLoaded } from "../load.ts";
-import { Empty, Ready, Shown } from "../parts.tsx";
+import { Empty, Examples, Load } from "../parts.tsx";
 import { sqlTable } from "../sql_names.ts";
 
 const withoutModel =
@@ -20,9 +19,8 @@ export function AskExamples({ catalog, hasModel, onChoose }: {
   readonly hasModel: boolean;
   readonly onChoose: (text: string) => void;
 }) {
-  const loaded = useLoaded(() => catalog.read(), [catalog]);
   return (
-    <Ready of="tables" loaded={loaded}>
+    <Load of="tables" read={() => catalog.read()} inputs={[catalog]}>
       {({ tables }) => {
         const [biggest, second = biggest] = tables.toSorted((a, b) => b.estimated_rows - a.estimated_rows);
         if (!biggest || !second) return <Empty title="This database has no tables that you may read." />;
@@ -32,17 +30,11 @@ export function AskExamples({ catalog, hasModel, onChoose }: {
           ...(hasModel ? [`How many ${second.name.replaceAll("_", " ")} are there?`] : []),
         ];
         return (
-          <section class="stack examples" aria-labelledby="examples-title">
-            <h2 id="examples-title">To begin with</h2>
-            {texts.map((text) => (
-              <button type="button" key={text} class="mono" onClick={() => onChoose(text)}>
-                <Shown text={text} />
-              </button>
-            ))}
+          <Examples texts={texts} onChoose={onChoose}>
             {!hasModel && <p class="hint">{withoutModel}</p>}
-          </section>
+          </Examples>
         );
       }}
-    </Ready>
+    </Load>
   );
 }

@@ -1,42 +1,16 @@
+import type { QueryReply, SearchReply, StreamEvent } from "../../src/rag_server/api/rag_replies.ts";
 import { ask, askJson, jsonBody } from "../server.ts";
 
-// What the RAG server answers, as `v1/openapi.json` has it.
-
 /** A document of an answer, or a passage of a search: that has where each search had it. */
-export interface Source {
-  readonly id?: string;
-  readonly content: string;
-  readonly score: number;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly vector?: { readonly rank: number; readonly similarity?: number };
-  readonly keyword?: { readonly rank: number; readonly score: number };
-}
+export type Source = NonNullable<QueryReply["sources"]>[number] & Partial<SearchReply["passages"][number]>;
 
-export interface Citation {
-  /** Of Unicode characters. */
-  readonly start: number;
-  readonly end: number;
-  readonly cited: boolean;
-  readonly sources: readonly number[];
-  readonly verified: boolean;
-}
+export type Citation = NonNullable<QueryReply["citations"]>[number];
 
 /** What comes with an answer's end, or of a search alone. */
-export interface Done {
-  readonly answered?: false;
-  readonly search_query?: string;
+export type Done = Omit<Extract<StreamEvent, { type: "done" }>, "type" | "sources"> & {
   /** Optional: none where the pipeline does not show its documents. */
-  readonly sources?: readonly Source[];
-  readonly citations?: readonly Citation[];
-  readonly tokens_used?: number;
-}
-
-type SearchReply = Done & { readonly passages: readonly Source[] };
-
-type StreamEvent =
-  | { readonly type: "chunk"; readonly content: string }
-  | { readonly type: "error"; readonly error: string }
-  | Done & { readonly type: "done" };
+  readonly sources?: readonly Source[] | undefined;
+};
 
 /** The body of a question. */
 export interface Question {
@@ -52,9 +26,7 @@ export interface Filter {
   readonly logic: string;
 }
 
-export interface Condition {
-  readonly column: string;
-  readonly operator: string;
+export interface Condition extends Readonly<Record<"column" | "operator", string>> {
   readonly value?: string | readonly string[];
 }
 
@@ -63,9 +35,7 @@ export interface Asked {
   readonly question: Question;
 }
 
-function pathOf({ pipeline }: Asked): string {
-  return `v1/pipelines/${encodeURIComponent(pipeline)}`;
-}
+const pathOf = ({ pipeline }: Asked) => `v1/pipelines/${encodeURIComponent(pipeline)}`;
 
 /** The passages that an answer would be made of. */
 export async function search(asked: Asked, signal: AbortSignal): Promise<Done> {

@@ -1,12 +1,10 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Catalog } from "../catalog.ts";
 import type { Span } from "./error_position.ts";
 import type { createSqlEditor } from "./sql_editor.ts";
 
 export interface QueryEditorProps {
   readonly text: string;
-  /** A text that takes the place of what is in the box, whenever it is another object. */
-  readonly put: { readonly text: string };
   readonly onChange: (text: string) => void;
   readonly onRun: () => void;
   readonly catalog: Catalog | undefined;
@@ -36,7 +34,8 @@ export function QueryEditor(props: QueryEditorProps) {
     }).catch(() => {});
     return () => made?.view.destroy();
   }, []);
-  useEffect(() => editor?.setText(props.put.text), [props.put]);
+  // before anybody types on
+  useLayoutEffect(() => editor?.setText(props.text), [props.text]);
   useEffect(() => editor?.mark(props.fault), [editor, props.fault]);
 
   return (

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { chooseChart, drawChart } from "../../src/tool_server/view/page/draw_chart.ts";
-import { Code, Copy, Empty, Failure, Shown, Tabs } from "../parts.tsx";
+import { Badge, Button, Code, Copy, Empty, Failure, Tabs, Text } from "../parts.tsx";
 import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
 import { rowsText } from "./rows_text.ts";
 import { withArguments } from "../sql_names.ts";
@@ -62,9 +62,8 @@ export function RowsResult(
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }
-  const table = () => {
-    if (rows.length === 0) return <Empty title="The answer has no rows." />;
-    return (
+  const table = () =>
+    rows.length === 0 ? <Empty title="The answer has no rows." /> : (
       <>
         <RowsGrid columns={columns} rows={rows} />
         <p class="hint">
@@ -73,35 +72,22 @@ export function RowsResult(
         </p>
       </>
     );
-  };
   return (
     <section class="stack" aria-label="Answer">
       {sql.trim() !== asked.trim() && (
         <div class="card what-ran">
           <div class="row spread">
             <p>
-              {verified
-                ? (
-                  <>
-                    <span class="badge good">Verified</span>{" "}
-                    <b>
-                      <Shown text={verified.question} />
-                    </b>
-                  </>
-                )
+              {verified && <Badge isGood text="Verified" />} {verified
+                ? <Text as="b" text={verified.question} />
                 : "This SQL ran, written by a model. Look at whether it asks what you meant."}
               {values.map(([name, value]) => (
-                <span key={name} class="argument">
-                  <Shown text={`${name} = ${value}`} />
-                </span>
+                <Text key={name} as="span" class="argument" text={`${name} = ${value}`} />
               ))}
             </p>
-            <button
-              type="button"
-              onClick={() => onEdit(withArguments(sql, values.map(([, value]) => value)))}
-            >
+            <Button onClick={() => onEdit(withArguments(sql, values.map(([, value]) => value)))}>
               Edit this SQL
-            </button>
+            </Button>
           </div>
           <Code text={sql} label="The SQL that ran" />
         </div>
@@ -115,14 +101,13 @@ export function RowsResult(
         {columns.length > 0 && (
           <div class="row">
             <Copy text={() => written("tsv")} label="Copy" />
-            <button type="button" onClick={download}>CSV</button>
+            <Button onClick={download}>CSV</Button>
           </div>
         )}
       </div>
       {guarded > 0 && (
         <p role="status" class="hint">
-          Texts that begin like a formula have an apostrophe before them in the copy:{" "}
-          {guarded.toLocaleString()}.
+          Texts that begin like a formula have an apostrophe before them in the copy: {guarded}.
         </p>
       )}
       <Tabs
@@ -138,9 +123,9 @@ export function RowsResult(
       {moreError && <Failure error={moreError} />}
       {truncated && rows.length < mostRows && (
         <div class="row">
-          <button type="button" aria-disabled={isRunning} onClick={() => isRunning || onMore()}>
+          <Button aria-disabled={isRunning} onClick={() => isRunning || onMore()}>
             {isRunning ? "Loading …" : "Load more"}
-          </button>
+          </Button>
           <span class="hint">Without ORDER BY a row may come twice, and another not at all.</span>
         </div>
       )}

@@ -1,13 +1,12 @@
+import { type ComponentChildren, createElement } from "preact";
 import type { PageProps } from "../app.tsx";
-import { useLoaded } from "../load.ts";
-import { Code, Page, Ready } from "../parts.tsx";
+import { Code, Load, Page } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { askJson, mcpAddress } from "../server.ts";
-import { type Block, type Guide, type Run, withAddresses } from "./guide.ts";
+import { type Guide, type GuideNode, withAddresses } from "./guide.ts";
 
 /** For each client the lines to paste, with this server's address. */
 export function ConnectPage({ session, rest: [chosen] }: PageProps) {
-  const loaded = useLoaded(readGuides);
   const rag = session.addresses.rag ?? new URL("../v1", location.href).href;
   const addresses = { mcp: mcpAddress(session), rag };
   const { oauth, accounts, tokens } = session.login;
@@ -15,13 +14,19 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
   return (
     <Page title="Connect" intro="The lines to paste into each client, with this server's address.">
       <section class="card" aria-label="Addresses">
-        {session.parts.tools && <Address name="MCP clients call" address={addresses.mcp} />}
+        {session.parts.tools && (
+          <>
+            <h2>MCP clients call</h2>
+            <Code label="MCP clients call" text={addresses.mcp} />
+          </>
+        )}
         {session.parts.documents && (session.addresses.rag !== undefined || !session.parts.tools) && (
           <>
-            <Address name="Applications ask documents at" address={addresses.rag} />
+            <h2>Applications ask documents at</h2>
+            <Code label="Applications ask documents at" text={rag} />
             <Code
               label="A question to documents as a curl command"
-              text={`curl -sN ${addresses.rag}/pipelines/NAME${header} -d '{"query": "…", "stream": true}'`}
+              text={`curl -sN ${rag}/pipelines/NAME${header} -d '{"query": "…", "stream": true}'`}
             />
           </>
         )}
@@ -33,7 +38,7 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
         </p>
       </section>
       {session.parts.tools && (
-        <Ready of="the guides" loaded={loaded}>
+        <Load of="the guides" read={readGuides}>
           {(guides) => {
             const guide = guides.find(({ id }) => id === chosen) ?? guides[0];
             return guide && (
@@ -52,12 +57,12 @@ export function ConnectPage({ session, rest: [chosen] }: PageProps) {
                 <article class="stack guide pane-detail" aria-label={guide.title}>
                   <a class="only-phone" href={hrefOf("connect")}>← All clients</a>
                   <h2>{guide.title}</h2>
-                  <Blocks blocks={guide.blocks} addresses={addresses} />
+                  {shownNodes(guide.nodes, addresses)}
                 </article>
               </div>
             );
           }}
-        </Ready>
+        </Load>
       )}
     </Page>
   );
@@ -68,51 +73,15 @@ async function readGuides(signal: AbortSignal): Promise<Guide[]> {
   return await askJson(link?.href ?? "", { signal });
 }
 
-function Address({ name, address }: { readonly name: string; readonly address: string }) {
-  return (
-    <div class="stack">
-      <h2>{name}</h2>
-      <Code label={name} text={address} />
-    </div>
-  );
-}
+type Addresses = Parameters<typeof withAddresses>[1];
 
-interface BlocksProps {
-  readonly blocks: readonly Block[];
-  readonly addresses: Parameters<typeof withAddresses>[1];
-}
-
-function Blocks({ blocks, addresses }: BlocksProps) {
-  const runs = (runs: readonly Run[]) =>
-    runs.map((run, at) =>
-      typeof run === "string"
-        ? withAddresses(run, addresses)
-        : <code key={at}>{withAddresses(run.code, addresses)}</code>
-    );
-  return (
-    <>
-      {blocks.map((block, at) => {
-        switch (block.kind) {
-          case "heading":
-            return <h3 key={at}>{runs(block.runs)}</h3>;
-          case "text":
-            return <p key={at}>{runs(block.runs)}</p>;
-          case "code":
-            return <Code key={at} label="To paste" text={withAddresses(block.text, addresses)} />;
-          case "list": {
-            const List = block.isOrdered ? "ol" : "ul";
-            return (
-              <List key={at}>
-                {block.items.map((item, at) => (
-                  <li key={at}>
-                    <Blocks blocks={item} addresses={addresses} />
-                  </li>
-                ))}
-              </List>
-            );
-          }
-        }
-      })}
-    </>
-  );
+function shownNodes(nodes: readonly GuideNode[], addresses: Addresses): ComponentChildren {
+  return nodes.map((node, at) => {
+    if (typeof node === "string") return withAddresses(node, addresses);
+    const [tag, ...within] = node;
+    const shown = shownNodes(within, addresses);
+    return tag === "pre"
+      ? <Code key={at} label="To paste" text={String(shown)} />
+      : createElement(tag, { key: at }, shown);
+  });
 }

@@ -1,16 +1,10 @@
 /** How one client is connected, made of its page in `docs/clients/`. */
-export interface Guide {
-  readonly id: string;
-  readonly title: string;
-  readonly blocks: readonly Block[];
+export interface Guide extends Readonly<Record<"id" | "title", string>> {
+  readonly nodes: readonly GuideNode[];
 }
 
-export type Block =
-  | { readonly kind: "heading" | "text"; readonly runs: readonly Run[] }
-  | { readonly kind: "code"; readonly text: string }
-  | { readonly kind: "list"; readonly isOrdered: boolean; readonly items: readonly (readonly Block[])[] };
-
-export type Run = string | { readonly code: string };
+/** A text, or an element with what stands in it. */
+export type GuideNode = string | readonly ["h3" | "p" | "pre" | "code" | "ol" | "ul" | "li", ...GuideNode[]];
 
 /** The addresses that the pages of the documentation have in place of a server's own. */
 const placeholders = {
@@ -19,11 +13,8 @@ const placeholders = {
 } as const;
 
 /** A text of a guide with this server's addresses in it. */
-export function withAddresses(
-  text: string,
-  addresses: { readonly mcp: string; readonly rag: string },
-): string {
-  return text.replace(placeholders.mcp, () => addresses.mcp).replace(placeholders.rag, () => addresses.rag)
+export function withAddresses(text: string, { mcp, rag }: Readonly<Record<"mcp" | "rag", string>>): string {
+  return text.replace(placeholders.mcp, () => mcp).replace(placeholders.rag, () => rag)
     // as everywhere else in the console
     .replace(/\$TOKEN\b/g, () => "$POSTERN_TOKEN");
 }

@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
 import { type Catalog, createCatalog, readDatabases, type Table } from "../catalog.ts";
 import { useLoaded } from "../load.ts";
-import { Choice, Empty, Ready, Shown, Text } from "../parts.tsx";
+import { Choice, Empty, Load, Ready, Shown, Text } from "../parts.tsx";
 import { goTo, hrefOf } from "../routes.ts";
 import { LookTable } from "./look_table.tsx";
 import { findTables } from "./look_tables.ts";
@@ -24,24 +24,24 @@ export function LookDatabases({ rest: [, asked, schema, table] }: Pick<PageProps
             <section class="stack pane-list" aria-label="Tables and views">
               <Choice
                 label="Database"
-                names={[...new Set([...names, name])]}
+                names={names}
                 value={name}
                 onChoose={(name) => goTo("look", "data", name)}
               />
               <TableList key={name} {...{ catalog, schema, table }} />
             </section>
             <div class="pane-detail">
-              {schema === undefined || table === undefined
+              {schema !== undefined && table !== undefined
                 ? (
-                  <Empty title="Choose a table or view">
-                    Its columns, references and first rows open here.
-                  </Empty>
-                )
-                : (
                   <LookTable
                     key={JSON.stringify([name, schema, table])}
                     {...{ catalog, schema, name: table }}
                   />
+                )
+                : (
+                  <Empty title="Choose a table or view">
+                    Its columns, references and first rows open here.
+                  </Empty>
                 )}
             </div>
           </div>
@@ -56,10 +56,9 @@ function TableList({ catalog, schema: openSchema, table }: {
   readonly schema: string | undefined;
   readonly table: string | undefined;
 }) {
-  const loaded = useLoaded(() => catalog.read());
   const [search, setSearch] = useState("");
   return (
-    <Ready of="tables" loaded={loaded}>
+    <Load of="tables" read={() => catalog.read()}>
       {({ tables: all, partitions_left_out: leftOut }) => {
         const found = findTables(all, search);
         const schemas = [...Map.groupBy(found, ({ schema }) => schema)];
@@ -87,7 +86,7 @@ function TableList({ catalog, schema: openSchema, table }: {
           </>
         );
       }}
-    </Ready>
+    </Load>
   );
 }
 

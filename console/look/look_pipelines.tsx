@@ -1,33 +1,19 @@
 import { useState } from "preact/hooks";
+import type { HealthReply, PipelinesReply, StatsReply } from "../../src/rag_server/api/rag_replies.ts";
 import { useLoaded } from "../load.ts";
-import { Badge, Empty, Ready, Table, Text } from "../parts.tsx";
+import { Button, Empty, Reached, Ready, Table, Text } from "../parts.tsx";
 import { askJson, type Reachability } from "../server.ts";
 
 const parts = { database: "Database", embedding: "Embedding", completion: "Answers", rerank: "Reranking" };
 type Part = keyof typeof parts;
 
-// What `v1/pipelines`, `v1/health` and `v1/stats` tell of each, as `v1/openapi.json` has it.
-
 interface Named {
   readonly name: string;
 }
 
-interface Pipeline extends Named {
-  readonly description: string;
-}
-
-interface Health extends Named, Partial<Record<Part, Reachability>> {
-  readonly tables?: readonly {
-    readonly name: string;
-    readonly rows?: number;
-    readonly keyword_index: string | false;
-    readonly vector_index: string | false;
-    readonly ingested_at?: string;
-  }[];
-  readonly embedding_queue?: Readonly<Record<"waiting" | "oldest_seconds" | "set_aside", number>>;
-}
-
-type Stats = Named & Partial<Record<Part, Readonly<Record<"prompt_tokens" | "completion_tokens", number>>>>;
+type Pipeline = PipelinesReply["pipelines"][number];
+type Health = NonNullable<HealthReply["pipelines"]>[number] & Partial<Record<Part, Reachability>>;
+type Stats = Named & Partial<Record<Part, StatsReply["pipelines"][number]["embedding"]>>;
 
 /** The pipelines that the caller may ask, with what is known of each. */
 export function LookPipelines() {
@@ -43,7 +29,7 @@ export function LookPipelines() {
   return (
     <>
       <div class="row">
-        <button type="button" onClick={() => setCount(count + 1)}>Look again</button>
+        <Button onClick={() => setCount(count + 1)}>Look again</Button>
       </div>
       <Ready of="the health, for up to 5 seconds" loaded={health}>{() => null}</Ready>
       <Ready of="the counts of tokens" loaded={stats}>{() => null}</Ready>
@@ -66,20 +52,17 @@ export function LookPipelines() {
   );
 }
 
-function PipelineCard({ pipeline, health, stats }: {
+function PipelineCard({ pipeline: { name, description }, health, stats }: {
   readonly pipeline: Pipeline;
   readonly health: Health | undefined;
   readonly stats: Stats | undefined;
 }) {
-  const { name, description } = pipeline;
-  const { embedding_queue: queue, tables } = health ?? {};
+  const { embedding_queue: queue, tables = [] } = health ?? {};
   const known = (Object.keys(parts) as Part[]).filter((part) => health?.[part] ?? stats?.[part]);
   return (
     <section class="card" aria-label={name}>
       <div>
-        <h2>
-          <Text as="span" text={name} />
-        </h2>
+        <Text as="h2" text={name} />
         <Text as="p" class="faint" text={description || "No description"} />
       </div>
       {known.length === 0 ? <p>The server tells no more of it.</p> : (
@@ -100,27 +83,16 @@ function PipelineCard({ pipeline, health, stats }: {
           are set aside, since the provider refused them.
         </p>
       )}
-      {tables && (
-        <Table
-          label={`Tables of ${name}`}
-          rows={tables.map(({ name, rows = "–", keyword_index, vector_index, ingested_at }) => ({
-            Table: <Text as="span" text={name} />,
-            Rows: rows,
-            "Keyword index": keyword_index || "none",
-            "Vector index": vector_index || "none",
-            Ingested: ingested_at ? new Date(ingested_at).toLocaleString() : "–",
-          }))}
-        />
-      )}
+      <Table
+        label={`Tables of ${name}`}
+        rows={tables.map(({ name, rows = "–", keyword_index, vector_index, ingested_at }) => ({
+          Table: name,
+          Rows: rows,
+          "Keyword index": keyword_index || "none",
+          "Vector index": vector_index || "none",
+          Ingested: ingested_at ? new Date(ingested_at).toLocaleString() : "–",
+        }))}
+      />
     </section>
-  );
-}
-
-function Reached({ reachable, error = "" }: Reachability) {
-  const text = reachable ? error ? "cannot answer" : "reachable" : "unreachable";
-  return (
-    <>
-      <Badge isGood={reachable && error === ""} text={text} /> {error}
-    </>
   );
 }

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Catalog, Table } from "../catalog.ts";
-import { useLoaded } from "../load.ts";
-import { Ready, Text } from "../parts.tsx";
+import { Button, Load, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { type Reference, referencesTo } from "./look_tables.ts";
 
@@ -31,32 +30,27 @@ export function LookReferences({ catalog, table, to }: {
   readonly to: readonly Reference[];
 }) {
   const [isWanted, setWanted] = useState(false);
-  const loaded = useLoaded(() => readReferences(catalog, table, isWanted), [isWanted]);
   return (
     <section class="look-part">
       <h3>References</h3>
-      <Ready of="references" loaded={loaded}>
+      <Load of="references" read={() => readReferences(catalog, table, isWanted)} inputs={[isWanted]}>
         {({ from, unread, isPart }) => (
           <>
             <div class="look-picture">
               <References title="Referred to by" database={catalog.database} references={from} />
-              <p class="look-here" aria-hidden="true">
-                <a href={hrefOf("look", "data", catalog.database, table.schema, table.name)} tabIndex={-1}>
-                  <Text as="span" text={table.name} />
-                </a>
-              </p>
+              <Text as="p" class="look-here" text={table.name} />
               <References title="Refers to" database={catalog.database} references={to} />
             </div>
             {unread && (
               <p class="row hint">
                 The schema's {unread} tables were not looked through.
-                <button type="button" onClick={() => setWanted(true)}>Look through them</button>
+                <Button onClick={() => setWanted(true)}>Look through them</Button>
               </p>
             )}
             {isPart && <p class="hint">Other schemas were not looked through.</p>}
           </>
         )}
-      </Ready>
+      </Load>
     </section>
   );
 }

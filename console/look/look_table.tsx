@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { visibleParts } from "../../src/tool_server/view/page/shown_text.ts";
-import type { Catalog, Column, Model, Named, SchemaInfo, Table } from "../catalog.ts";
-import { useLoaded } from "../load.ts";
-import { Empty, Ready, Shown, Table as Cells, Text } from "../parts.tsx";
+import type { Catalog, Column, Model, SchemaInfo, Table } from "../catalog.ts";
+import { Button, Empty, Load, Shown, Table as Cells, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
 import { callTool, rpc } from "../server.ts";
@@ -30,7 +29,6 @@ export function LookTable({ catalog, schema, name }: {
   readonly name: string;
 }) {
   const { database } = catalog;
-  const loaded = useLoaded((signal) => readTable([database, schema, name], signal));
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus();
@@ -47,7 +45,7 @@ export function LookTable({ catalog, schema, name }: {
         <Text as="span" class="faint" text={schema} />.
         <Shown text={name} />
       </h2>
-      <Ready of="the table" loaded={loaded}>
+      <Load of="the table" read={(signal) => readTable([database, schema, name], signal)}>
         {({ table, models, to }) => {
           if (table === undefined) return <Empty title="It is gone, or you may not read it" />;
           const { columns = [], indexes = [] } = table;
@@ -65,27 +63,32 @@ export function LookTable({ catalog, schema, name }: {
                 {indexes.length === 0 && <p class="hint">None</p>}
                 {indexes.map((index) => <Text key={index} text={index} />)}
               </section>
-              {models.map((model) => <InWords key={model.name} model={model} />)}
+              {models.map((model) => <InWords key={model.name} {...model} />)}
             </>
           );
         }}
-      </Ready>
+      </Load>
     </article>
   );
 }
 
 function Facts({ table }: { readonly table: Table }) {
   const { type, description, estimated_rows: rows, partitions = 0 } = table;
-  const facts = [type.toLowerCase(), `rows: ${rows < 0 ? "unknown" : `about ${rows.toLocaleString()}`}`];
-  if (partitions > 0) facts.push(`partitions: ${partitions}`);
+  const facts = [
+    type.toLowerCase(),
+    `rows: ${rows < 0 ? "unknown" : `about ${rows.toLocaleString()}`}`,
+    partitions > 0 && `partitions: ${partitions}`,
+  ];
   return (
     <>
-      <p class="row">
-        {facts.map((fact) => <span key={fact} class="badge">{fact}</span>)}
-      </p>
+      <p class="row">{badges(facts)}</p>
       {description && <Text as="p" class="sentences" text={description} />}
     </>
   );
+}
+
+function badges(texts: readonly (string | false)[]) {
+  return texts.map((text) => text && <span key={text} class="badge">{text}</span>);
 }
 
 const identities = {
@@ -96,17 +99,16 @@ const identities = {
 
 function columnCells(column: Column) {
   const isKey = column.is_pk || column.is_unique;
-  const marks = [
-    column.is_pk && "primary key",
-    column.is_unique && "unique",
-    !isKey && column.is_indexed && "indexed",
-  ].filter((mark) => mark !== false);
   return {
     Column: (
-      <>
+      <span class="row">
         <Text text={column.name} />
-        {marks.flatMap((mark) => [" ", <span key={mark} class="badge">{mark}</span>])}
-      </>
+        {badges([
+          column.is_pk && "primary key",
+          column.is_unique && "unique",
+          !isKey && column.is_indexed && "indexed",
+        ])}
+      </span>
     ),
     Type: (
       <>
@@ -120,54 +122,44 @@ function columnCells(column: Column) {
   };
 }
 
-interface RowsProps {
-  readonly database: string;
-  readonly table: Table;
-}
-
 /** The rows are read when somebody asks for them: it may take long. */
-function FirstRows(props: RowsProps) {
+function FirstRows({ database, table }: { readonly database: string; readonly table: Table }) {
   const [isShown, setShown] = useState(false);
+  const query = selectFirst(table, 20);
   return (
     <>
       <div class="row">
-        <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>First rows</button>
-        <a class="button" href={hrefOf("ask", "data", props.database, selectFirst(props.table, 50))}>
-          Ask about it
-        </a>
+        <Button aria-expanded={isShown} onClick={() => setShown(!isShown)}>First rows</Button>
+        <a class="button" href={hrefOf("ask", "data", database, selectFirst(table, 50))}>Ask about it</a>
       </div>
-      {isShown && <Rows {...props} />}
+      {isShown && (
+        <Load
+          of="rows"
+          read={(signal) => callTool<GridRows>("query_database", { database, query }, signal)}
+        >
+          {({ columns, rows }) => (
+            <section aria-label="First rows" class="stack">
+              <RowsGrid columns={columns} rows={rows} />
+              <p class="hint" role="status">
+                {rows.length} rows,{" "}
+                {rows.length === 20 ? "in no order; there may be more" : "all that you may see"}
+              </p>
+            </section>
+          )}
+        </Load>
+      )}
     </>
   );
 }
 
-function Rows({ database, table }: RowsProps) {
-  const query = selectFirst(table, 20);
-  const loaded = useLoaded((signal) => callTool<GridRows>("query_database", { database, query }, signal));
-  return (
-    <Ready of="rows" loaded={loaded}>
-      {({ columns, rows }) => (
-        <section aria-label="First rows" class="stack">
-          <RowsGrid columns={columns} rows={rows} />
-          <p class="hint" role="status">
-            {rows.length} rows,{" "}
-            {rows.length === 20 ? "in no order; there may be more" : "all that you may see"}
-          </p>
-        </section>
-      )}
-    </Ready>
-  );
-}
-
 /** The administrator's words for what the table holds. */
-function InWords({ model }: { readonly model: Model }) {
-  const { measures = [], dimensions = [], joins = [] } = model;
-  const entries: Named[] = [model, ...measures, ...dimensions];
-  for (const { to, on, description } of joins) entries.push({ name: `with ${to}`, description, sql: on });
+function InWords({ measures = [], dimensions = [], joins = [], ...model }: Model) {
+  const joined = joins.map(({ to, on, ...join }) => ({ ...join, name: `with ${to}`, synonyms: [], sql: on }));
+  const entries = [{ ...model, sql: "" }, ...measures, ...dimensions, ...joined];
   return (
     <section class="look-part">
       <h3>In words</h3>
-      {entries.map(({ name, synonyms = [], description, sql = "" }) => (
+      {entries.map(({ name, synonyms, description, sql }) => (
         <p key={name}>
           <Text as="b" text={[name, ...synonyms].join(", ")} /> <Shown text={description} />{" "}
           <Text text={sql} />

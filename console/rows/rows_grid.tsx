@@ -1,19 +1,17 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
-import { sorted } from "../../src/tool_server/view/page/rows_table.ts";
+import { nextSorting, sorted, type Sorting } from "../../src/tool_server/view/page/rows_table.ts";
 import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
-import { Shown, Text } from "../parts.tsx";
-import { type Cell, CellPanel } from "./cell_panel.tsx";
+import { Button, Copy, showModal, Shown, Text } from "../parts.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";
 
+// as the style has them
 const rowHeight = 30;
 const headingHeight = 46;
 /** Beyond what is seen, so that scrolling shows no gaps; in pixels. */
 const margin = 240;
 const longestCell = 200;
-
-type Sorting = NonNullable<Parameters<typeof sorted>[1]>;
 
 export interface GridRows {
   readonly columns: readonly Column[];
@@ -60,10 +58,7 @@ export function RowsGrid({ columns, rows }: GridRows) {
   function enter({ row, column: at }: Place): void {
     const column = columns[at];
     if (column && row > 0) return setOpened({ column, row, value: shown[row - 1]?.[at] });
-    setSorting((before) => {
-      if (before?.column !== at) return { column: at, direction: "ascending" };
-      return before.direction === "ascending" ? { column: at, direction: "descending" } : undefined;
-    });
+    setSorting((before) => nextSorting(before, at));
   }
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key === "Enter" || event.key === " ") enter(active);
@@ -80,7 +75,7 @@ export function RowsGrid({ columns, rows }: GridRows) {
   }
 
   const { scrollTop, scrollLeft, clientWidth, clientHeight } = view;
-  const width = `${edge(columns.length)}px`;
+  const [width, height] = [`${edge(columns.length)}px`, `${shown.length * rowHeight}px`];
   const firstRow = Math.max(0, Math.floor((scrollTop - margin) / rowHeight));
   const seenRows = shown.slice(firstRow, Math.ceil((scrollTop + clientHeight + margin) / rowHeight));
   const seenColumns = [...columns.keys()].filter((at) =>
@@ -118,39 +113,28 @@ export function RowsGrid({ columns, rows }: GridRows) {
         onScroll={look}
         onKeyDown={onKeyDown}
       >
-        <div class="headings" role="row" aria-rowindex={1} style={{ width, height: `${headingHeight}px` }}>
-          {seenColumns.map((at) => (
-            <div
-              key={at}
-              role="columnheader"
-              aria-sort={sorting?.column === at ? sorting.direction : "none"}
-              title={columns[at]?.name}
-              {...common(0, at)}
-            >
-              <Text as="span" class="name" text={columns[at]?.name ?? ""} />
-              <span class="type">{columns[at]?.type === "other" ? "" : columns[at]?.type}</span>
-            </div>
-          ))}
-        </div>
-        <div role="rowgroup" class="body" style={{ width, height: `${shown.length * rowHeight}px` }}>
-          {seenRows.map((row, index) => {
-            const at = firstRow + index;
+        <div class="headings" role="row" aria-rowindex={1} style={{ width }}>
+          {seenColumns.map((at) => {
+            const { name = "", type = "" } = columns[at] ?? {};
+            const sort = sorting?.column === at ? sorting.direction : "none";
             return (
-              <div
-                key={at}
-                role="row"
-                aria-rowindex={at + 2}
-                class="line"
-                style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
-              >
-                {seenColumns.map((column) => (
-                  <div key={column} role="gridcell" {...common(at + 1, column)}>
-                    <CellText value={row[column]} />
-                  </div>
-                ))}
+              <div key={at} role="columnheader" aria-sort={sort} title={name} {...common(0, at)}>
+                <Text as="span" class="name" text={name} />
+                <span class="type">{type === "other" ? "" : type}</span>
               </div>
             );
           })}
+        </div>
+        <div role="rowgroup" class="body" style={{ width, height, paddingTop: `${firstRow * rowHeight}px` }}>
+          {seenRows.map((row, at) => (
+            <div key={firstRow + at} role="row" aria-rowindex={firstRow + at + 2} class="line">
+              {seenColumns.map((column) => (
+                <div key={column} role="gridcell" {...common(firstRow + at + 1, column)}>
+                  <CellText value={row[column]} />
+                </div>
+              ))}
+            </div>
+          ))}
         </div>
       </div>
       {opened && <CellPanel cell={opened} onClose={() => setOpened(undefined)} />}
@@ -161,4 +145,46 @@ export function RowsGrid({ columns, rows }: GridRows) {
 function CellText({ value }: { readonly value: unknown }) {
   if (value === null) return <span class="null">NULL</span>;
   return <Shown text={wholeCharacters(valueText(value), longestCell)} />;
+}
+
+interface Cell {
+  readonly column: Column;
+  /** From 1, as the rows are sorted. */
+  readonly row: number;
+  readonly value: unknown;
+}
+
+/** A browser lays out no more in good time. */
+const mostShown = 200_000;
+
+/** The whole of a value, beside the table. */
+function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onClose: () => void }) {
+  const { column, row, value } = cell;
+  // JSON over several lines; what the server gives as text stays as PostgreSQL writes it
+  const isJson = typeof value === "object" && value !== null;
+  const text = value === null ? "NULL" : isJson ? JSON.stringify(value, null, 2) : valueText(value);
+  const shown = wholeCharacters(text, mostShown);
+  return (
+    <dialog
+      ref={showModal}
+      class="cell-panel"
+      aria-label={`${column.name}, row ${row}`}
+      onClose={onClose}
+      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
+    >
+      <div class="cell-panel-in">
+        <div class="row spread">
+          <Text as="h2" text={column.name} />
+          <Button onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>Close</Button>
+        </div>
+        <p class="hint">
+          {column.type} · row {row.toLocaleString()} · {text.length.toLocaleString()}
+          {text.length === 1 ? " character" : " characters"}
+          {shown.length < text.length && `, the first ${mostShown.toLocaleString()} are shown`}
+        </p>
+        <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
+        <Copy text={value === null ? "" : text} />
+      </div>
+    </dialog>
+  );
 }

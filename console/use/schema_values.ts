@@ -1,8 +1,7 @@
 /** The part of JSON Schema that tools describe their arguments with. */
 export interface Schema {
   readonly type?: string | readonly string[];
-  readonly title?: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
@@ -29,17 +28,9 @@ export function isJson(text: string): boolean {
 /** What a control's text stands for; undefined where it is left empty or cannot be read yet. */
 export function readValue(text: string, schema: Schema): unknown {
   if (text.trim() === "") return undefined;
-  switch (typeOf(schema)) {
-    case "boolean":
-      return text === "true";
-    case "integer":
-    case "number":
-      return Number(text);
-    case "enum":
-      return schema.enum?.find((value) => String(value) === text);
-    case "json":
-      return isJson(text) ? JSON.parse(text) : undefined;
-    default:
-      return text;
-  }
+  const type = typeOf(schema);
+  if (type === "string") return text;
+  if (type === "enum") return schema.enum?.find((value) => String(value) === text);
+  if (type === "integer" || type === "number") return Number(text);
+  return isJson(text) ? JSON.parse(text) : undefined;
 }

@@ -1,40 +1,38 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../app.tsx";
-import { useLoaded, useRun } from "../load.ts";
-import { Badge, Code, Empty, Failure, Page, Ready } from "../parts.tsx";
+import { useRun } from "../load.ts";
+import { Badge, Button, Code, Empty, Failure, Load, Page } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
 import { listAll, mcpAddress, type RpcReply, rpcReply } from "../server.ts";
 import { asClientCall, asCurl, type Request } from "./request_texts.ts";
-import { SchemaForm } from "./schema_form.tsx";
+import { readArguments, SchemaFields } from "./schema_fields.tsx";
 import type { Schema } from "./schema_values.ts";
-
-/** One thing that clients may use, with how it is asked for. */
-interface Offer {
-  readonly kind: "tools" | "prompts" | "resources";
-  readonly name: string;
-  readonly title: string;
-  readonly description: string | undefined;
-  readonly schema: Schema;
-  requestOf(args: Readonly<Record<string, unknown>>): Request;
-}
 
 interface Described {
   readonly name: string;
-  readonly title?: string;
+  /** The name where it has none of its own. */
+  readonly title: string;
   readonly description?: string;
 }
+
+/** One thing that clients may use. */
+interface Offer extends Described {
+  readonly kind: keyof typeof kinds;
+  readonly schema: Schema;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
 
 const kinds = { tools: "Tools", prompts: "Prompts", resources: "Resources" } as const;
 
 /** Tools, prompts and resources as forms, with each request as others would send it. */
 export function UsePage({ session, rest: [kind, name] }: PageProps) {
-  const loaded = useLoaded(readOffers);
   const [wanted, setWanted] = useState("");
   const isShown = ({ name, title, description = "" }: Offer) =>
     `${name} ${title} ${description}`.toLowerCase().includes(wanted.toLowerCase());
   return (
     <Page title="Use" intro="Everything that an MCP client gets from this server, as a form.">
-      <Ready of="what there is" loaded={loaded}>
+      <Load of="what there is" read={readOffers}>
         {(offers) => {
           const chosen = offers.find((offer) => offer.kind === kind && offer.name === name);
           return (
@@ -47,11 +45,14 @@ export function UsePage({ session, rest: [kind, name] }: PageProps) {
                   value={wanted}
                   onInput={({ currentTarget }) => setWanted(currentTarget.value)}
                 />
-                {Object.entries(kinds).map(([kind, heading]) => {
-                  const shown = offers.filter((offer) => offer.kind === kind && isShown(offer));
-                  return shown.length > 0 &&
-                    <OfferList key={kind} heading={heading} offers={shown} chosen={chosen} />;
-                })}
+                {Object.entries(kinds).map(([kind, heading]) => (
+                  <OfferList
+                    key={kind}
+                    heading={heading}
+                    offers={offers.filter((offer) => offer.kind === kind && isShown(offer))}
+                    chosen={chosen}
+                  />
+                ))}
                 {!offers.some(isShown) && (
                   <p class="faint" role="status">Nothing has this in its name or description.</p>
                 )}
@@ -64,7 +65,7 @@ export function UsePage({ session, rest: [kind, name] }: PageProps) {
             </div>
           );
         }}
-      </Ready>
+      </Load>
     </Page>
   );
 }
@@ -74,6 +75,7 @@ function OfferList({ heading, offers, chosen }: {
   readonly offers: readonly Offer[];
   readonly chosen: Offer | undefined;
 }) {
+  if (offers.length === 0) return null;
   return (
     <section aria-label={heading}>
       <h2 class="list-head">{heading}</h2>
@@ -92,61 +94,58 @@ function OfferList({ heading, offers, chosen }: {
 }
 
 async function readOffers(signal: AbortSignal): Promise<Offer[]> {
-  type Argument = Described & { readonly required?: boolean };
-  const list = <T,>(method: string, key: string) => listAll<Described & T>(method, key, signal);
+  const list = async <T,>(method: string, key: string) => {
+    const all = await listAll<Described & T>(method, key, signal);
+    return all.map((each) => ({ ...each, title: each.title ?? each.name }));
+  };
   const [tools, prompts, resources, templates] = await Promise.all([
     list<{ readonly inputSchema: Schema }>("tools/list", "tools"),
     list<{ readonly arguments?: readonly Argument[] }>("prompts/list", "prompts"),
     list<{ readonly uri: string }>("resources/list", "resources"),
     list<{ readonly uriTemplate: string }>("resources/templates/list", "resourceTemplates"),
   ]);
+  const located = [...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))];
   return [
-    ...tools.map(({ name, title = name, description, inputSchema }): Offer => ({
-      kind: "tools",
-      name,
-      title,
-      description,
-      schema: inputSchema,
-      requestOf: (args) => ({ method: "tools/call", params: { name, arguments: args } }),
-    })),
-    ...prompts.map(({ name, title = name, description, arguments: given = [] }): Offer => ({
+    ...tools.map(({ inputSchema: schema, ...tool }): Offer => ({ ...tool, kind: "tools", schema })),
+    ...prompts.map(({ arguments: given, ...prompt }): Offer => ({
+      ...prompt,
       kind: "prompts",
-      name,
-      title,
-      description,
-      schema: {
-        properties: Object.fromEntries(
-          given.map(({ name, description = "" }) => [name, { type: "string", description }]),
-        ),
-        required: given.filter(({ required }) => required).map(({ name }) => name),
-      },
-      requestOf: (args) => ({ method: "prompts/get", params: { name, arguments: args } }),
+      schema: schemaOfTexts(given),
     })),
-    ...[...resources, ...templates.map(({ uriTemplate: uri, ...others }) => ({ ...others, uri }))]
-      .map(({ name, title = name, description, uri }): Offer => {
-        const variable = /\{(\w+)\}/g;
-        const required = Array.from(uri.matchAll(variable), ([, name = ""]) => name);
-        const properties = Object.fromEntries(required.map((name) => [name, { type: "string" }]));
-        const uriOf = (args: Readonly<Record<string, unknown>>) =>
-          uri.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
-        return {
-          kind: "resources",
-          name: uri,
-          title,
-          description,
-          schema: { properties, required },
-          requestOf: (args) => ({ method: "resources/read", params: { uri: uriOf(args) } }),
-        };
-      }),
+    ...located.map(({ uri, ...resource }): Offer => {
+      const given = Array.from(uri.matchAll(variable), ([, name = ""]) => ({ name, required: true }));
+      return { ...resource, kind: "resources", name: uri, schema: schemaOfTexts(given) };
+    }),
   ];
 }
 
+/** Of a template of resources. */
+const variable = /\{(\w+)\}/g;
+
+function requestOf({ kind, name }: Offer, args: Arguments): Request {
+  if (kind === "tools") return { method: "tools/call", params: { name, arguments: args } };
+  if (kind === "prompts") return { method: "prompts/get", params: { name, arguments: args } };
+  const uri = name.replace(variable, (_, name) => encodeURIComponent(String(args[name] ?? "")));
+  return { method: "resources/read", params: { uri } };
+}
+
+type Argument = Pick<Described, "name" | "description"> & { readonly required?: boolean };
+
+function schemaOfTexts(all: readonly Argument[] = []): Schema {
+  return {
+    properties: Object.fromEntries(
+      all.map(({ name, description }) => [name, { type: "string", description }]),
+    ),
+    required: all.filter(({ required }) => required).map(({ name }) => name),
+  };
+}
+
 function OfferForm({ offer, session }: { readonly offer: Offer; readonly session: PageProps["session"] }) {
-  const [args, setArgs] = useState<Readonly<Record<string, unknown>>>({});
+  const [args, setArgs] = useState<Arguments>({});
   const [reply, setReply] = useState<RpcReply>();
   const [error, setError] = useState<Error>();
   const { isRunning, stop, run } = useRun();
-  const request = offer.requestOf(args);
+  const request = requestOf(offer, args);
   const address = mcpAddress(session);
   const submit = (event: Event) => {
     event.preventDefault();
@@ -164,13 +163,17 @@ function OfferForm({ offer, session }: { readonly offer: Offer; readonly session
         <p class="mono faint">{offer.name}</p>
       </div>
       {offer.description && <p class="sentences">{unwrapped(offer.description)}</p>}
-      <form class="card" onSubmit={submit}>
-        <SchemaForm schema={offer.schema} onChange={setArgs} />
+      <form
+        class="card"
+        onInput={({ currentTarget }) => setArgs(readArguments(currentTarget, offer.schema))}
+        onSubmit={submit}
+      >
+        <SchemaFields schema={offer.schema} />
         <div class="row">
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? "Running …" : "Run"}
           </button>
-          {isRunning && <button type="button" onClick={stop}>Stop</button>}
+          {isRunning && <Button onClick={stop}>Stop</Button>}
         </div>
       </form>
       {error && <Failure error={error} />}

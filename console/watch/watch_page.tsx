@@ -1,41 +1,23 @@
 import { useState } from "preact/hooks";
 import type { RecentCall } from "../../src/calls/recent_calls.ts";
+import type { UsageReply } from "../../src/rag_server/api/rag_replies.ts";
 import type { PageProps } from "../app.tsx";
 import { useWatched, watchedEveryMs } from "../load.ts";
-import { Badge, Empty, Page, Ready, Shown, Table, Tabs } from "../parts.tsx";
+import { Badge, Empty, Page, Ready, Table, Tabs } from "../parts.tsx";
 import { goTo } from "../routes.ts";
-import { askJson } from "../server.ts";
 import { ServerState } from "./server_state.tsx";
 
 /** One's own calls name no caller. */
 type ShownCall = Omit<RecentCall, "caller"> & Partial<RecentCall>;
-
-interface Limit {
-  readonly limit: string;
-  readonly maximum: number;
-  readonly used?: number;
-  readonly remaining?: number;
-  readonly resets_at?: string;
-}
 
 /** One's own calls and limits; for administrators those of all callers, and how the server is. */
 export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab] }: PageProps) {
   const [isLive, setLive] = useState(true);
   const actions = (
     <label class="row">
-      <input
-        type="checkbox"
-        checked={isLive}
-        onChange={({ currentTarget }) => setLive(currentTarget.checked)}
-      />
+      <input type="checkbox" checked={isLive} onChange={() => setLive(!isLive)} />
       Look again every {watchedEveryMs / 1_000} s
     </label>
-  );
-  const mine = () => (
-    <>
-      <Limits isLive={isLive} />
-      <Calls isLive={isLive} ofAll={false} />
-    </>
   );
   return (
     <Page title="Watch" intro="What was called, how long it took, and what is left." actions={actions}>
@@ -44,7 +26,7 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
         current={tab}
         onChoose={(id) => goTo("watch", id)}
         tabs={[
-          { id: "mine", title: "My calls", show: mine },
+          { id: "mine", title: "My calls", show: () => <OwnCalls isLive={isLive} /> },
           isAdministrator && { id: "all", title: "All callers", show: () => <Calls isLive={isLive} ofAll /> },
           isAdministrator && { id: "server", title: "Server", show: () => <ServerState isLive={isLive} /> },
         ]}
@@ -53,18 +35,22 @@ export function WatchPage({ session: { caller: { isAdministrator } }, rest: [tab
   );
 }
 
-function Limits({ isLive }: { readonly isLive: boolean }) {
-  const { value } = useWatched(
-    (signal) => askJson<Record<"limits" | "shared", Limit[]>>("usage", { signal }),
-    isLive,
+function OwnCalls({ isLive }: { readonly isLive: boolean }) {
+  const { value } = useWatched<UsageReply>("usage", isLive);
+  return (
+    <>
+      {value && value.limits.length + value.shared.length > 0 && <Limits {...value} />}
+      <Calls isLive={isLive} ofAll={false} />
+    </>
   );
-  const { limits = [], shared = [] } = value ?? {};
-  if (limits.length + shared.length === 0) return null;
+}
+
+function Limits({ limits, shared }: UsageReply) {
   return (
     <section class="card" aria-label="Limits">
       <h2>Limits</h2>
       <ul class="limits">
-        {limits.map(({ limit, maximum, used = 0, remaining = 0, resets_at }) => (
+        {limits.map(({ limit, maximum, used, remaining, resets_at }) => (
           <li key={limit}>
             <label>
               <span class="row spread">
@@ -87,38 +73,31 @@ function Limits({ isLive }: { readonly isLive: boolean }) {
 }
 
 function Calls({ isLive, ofAll }: { readonly isLive: boolean; readonly ofAll: boolean }) {
-  const loaded = useWatched(
-    (signal) => askJson<{ calls: ShownCall[] }>(ofAll ? "calls?of=all" : "calls", { signal }),
-    isLive,
-  );
+  const loaded = useWatched<{ calls: ShownCall[] }>(ofAll ? "calls?of=all" : "calls", isLive);
   return (
     <Ready of="calls" loaded={loaded}>
-      {({ calls }) => {
-        if (calls.length === 0) {
-          return (
-            <Empty title="No calls yet">Ask something, or connect a client: its calls show up here.</Empty>
-          );
-        }
-        return (
-          <>
-            <Table
-              label="Recent calls"
-              rows={calls.map(({ at, caller, name, about = "", result, rows, elapsedMs }) => ({
-                When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
-                ...(ofAll && { Who: <Shown text={caller ?? ""} /> }),
-                What: <span class="mono">{name || "(no such tool)"}</span>,
-                Where: <Shown text={about} />,
-                Result: <Badge isGood={result === "ok"} text={result} />,
-                Rows: rows,
-                Time: <span class="time">{timeText(elapsedMs)}</span>,
-              }))}
-            />
-            <p class="hint">
-              The latest calls that count, in this server's memory; never what was asked or answered.
-            </p>
-          </>
-        );
-      }}
+      {({ calls }) =>
+        calls.length === 0
+          ? <Empty title="No calls yet">Ask something, or connect a client: its calls show up here.</Empty>
+          : (
+            <>
+              <Table
+                label="Recent calls"
+                rows={calls.map(({ at, caller = "", name, about = "", result, rows, elapsedMs }) => ({
+                  When: <time dateTime={at} title={at}>{new Date(at).toLocaleTimeString()}</time>,
+                  ...(ofAll && { Who: caller }),
+                  What: <span class="mono">{name || "(no such tool)"}</span>,
+                  Where: about,
+                  Result: <Badge isGood={result === "ok"} text={result} />,
+                  Rows: rows,
+                  Time: <span class="time">{timeText(elapsedMs)}</span>,
+                }))}
+              />
+              <p class="hint">
+                The latest calls that count, in this server's memory; never what was asked or answered.
+              </p>
+            </>
+          )}
     </Ready>
   );
 }

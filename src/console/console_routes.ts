@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { z } from "zod";
 import type { RecentCall } from "../calls/recent_calls.ts";
 import { AppError } from "../core/app_error.ts";
 import { callerKey, type Principal, principalName } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import { parseUnambiguous } from "../core/claims.ts";
-import { isMap } from "../core/yaml/value_tree.ts";
 import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
@@ -91,9 +91,9 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     [`${folder}session/refresh`]: { POST: { caller: "none", answer: refresh } },
     [`${folder}login`]: { GET: { caller: "none", answer: (asked) => oauth?.begin(asked) ?? nothing() } },
     [`${folder}callback`]: { GET: { caller: "none", answer: (asked) => oauth?.finish(asked) ?? nothing() } },
-    [`${folder}calls`]: { GET: { caller: "required", answer: listCalls } },
-    [`${folder}usage`]: { GET: { caller: "required", answer: describeUsage } },
-    [`${folder}server`]: { GET: { caller: "required", answer: describeServer } },
+    [`${folder}calls`]: { GET: ofCaller(listCalls) },
+    [`${folder}usage`]: { GET: ofCaller(describeUsage) },
+    [`${folder}server`]: { GET: ofCaller(describeServer) },
   };
   let files: Promise<PageFiles> | undefined;
 
@@ -177,21 +177,18 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
     return noContent(all.map((name) => endCookie(request, name)));
   }
 
-  async function listCalls({ request, principal }: Asked): Promise<Response> {
-    if (principal === undefined) return unauthorized();
-    const ofAll = new URL(request.url).searchParams.get("of") === "all";
+  async function listCalls(principal: Principal, { url }: Request): Promise<Response> {
+    const ofAll = new URL(url).searchParams.get("of") === "all";
     if (ofAll && !isAdministrator(principal)) return forbidden();
     const calls = await options.recentCalls(ofAll ? undefined : callerKey(principal));
     return jsonReply({ calls: ofAll ? calls : calls.map(({ caller: _own, ...call }) => call) });
   }
 
-  function describeUsage({ principal }: Asked): Response {
-    if (principal === undefined) return unauthorized();
+  function describeUsage(principal: Principal): Response {
     return jsonReply({ limits: options.quotas.usage(principal), shared: options.quotas.shared() });
   }
 
-  async function describeServer({ principal }: Asked): Promise<Response> {
-    if (principal === undefined) return unauthorized();
+  async function describeServer(principal: Principal): Promise<Response> {
     return isAdministrator(principal) ? jsonReply(await options.status()) : forbidden();
   }
 
@@ -294,13 +291,19 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   };
 }
 
-function readCredentials(text: string): { username: string; password: string } | undefined {
-  if (findExcess(text) !== undefined) return undefined;
+/** What tells of whoever was let in. */
+function ofCaller(answer: (principal: Principal, request: Request) => ReturnType<Method["answer"]>): Method {
+  return {
+    caller: "required",
+    answer: ({ principal, request }) => principal ? answer(principal, request) : unauthorized(),
+  };
+}
+
+const credentials = z.object({ username: z.string(), password: z.string() });
+
+function readCredentials(text: string): z.output<typeof credentials> | undefined {
   try {
-    const value = parseUnambiguous(text);
-    if (!isMap(value)) return undefined;
-    const { username, password } = value;
-    return typeof username === "string" && typeof password === "string" ? { username, password } : undefined;
+    return findExcess(text) === undefined ? credentials.safeParse(parseUnambiguous(text)).data : undefined;
   } catch {
     return undefined;
   }

@@ -121,6 +121,11 @@ const local = {
 export const demoPipeline = (path?: string): PipelineConfig => ({
   name: "handbook",
   description: "The handbook of the sample shop: leave, expenses, shipping, returns and more",
+  examples: [
+    "How many days of annual leave do I get?",
+    "What may I claim for a meal on a trip?",
+    "Until when can a customer return an order?",
+  ],
   available_to_users: [],
   role_from_user: false,
   session_settings: {},

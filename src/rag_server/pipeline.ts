@@ -32,6 +32,8 @@ import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 export interface Pipeline extends AccessObject {
   readonly kind: "pipeline";
   readonly description: string;
+  /** Optional: questions to begin with. */
+  readonly examples?: string[] | undefined;
   /** Whether clients may see the documents of an answer: `allow_include_sources` of the configuration. */
   readonly allowsSources: boolean;
   /** A key that two callers share only if they may read the same rows. */
@@ -137,6 +139,8 @@ export interface PipelineUsage {
 interface PipelineOptions {
   readonly name: string;
   readonly description: string;
+  /** Optional: questions to begin with. */
+  readonly examples?: string[] | undefined;
   /** As in `AccessObject`. */
   readonly availableToUsers: readonly string[];
   /** The retriever over the tables as they are now. */
@@ -289,6 +293,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     name,
     available_to_users: options.availableToUsers,
     description,
+    examples: options.examples,
     allowsSources,
     usage: options.usage,
     checkCaller: (caller) => options.database.checkCaller(readerFor(caller)),

@@ -166,6 +166,7 @@ async function openPipeline(
   const pipeline = createPipeline({
     name: config.name,
     description: config.description,
+    examples: config.examples,
     availableToUsers: config.available_to_users,
     retriever,
     database,

@@ -188,6 +188,7 @@ const rerank = section({
 const pipeline = section({
   name: text().describe("Name of the pipeline in the path of a query"),
   description: text().prefault("").describe("What the pipeline answers, for people"),
+  examples: list(text()).optional().describe("Questions to begin with, for people"),
   available_to_users: callers().prefault([]).describe(
     "Users who may use the pipeline, and group:NAME for groups, where server.auth is on; empty: everyone",
   ),

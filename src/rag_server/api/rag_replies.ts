@@ -204,9 +204,11 @@ export const partialHealthReply = z.object({
 
 export const pipelinesReply = z.object({
   pipelines: z.array(
-    z.object({ name: z.string().openapi({ example: "handbook" }), description: z.string() }).openapi(
-      "Pipeline",
-    ),
+    z.object({
+      name: z.string().openapi({ example: "handbook" }),
+      description: z.string(),
+      examples: z.array(z.string()).optional().openapi({ description: "Questions to begin with" }),
+    }).openapi("Pipeline"),
   ),
 }).openapi("PipelinesResponse");
 

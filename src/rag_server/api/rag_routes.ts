@@ -289,7 +289,9 @@ export function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyR
 }
 
 function listOf(pipelines: readonly Pipeline[]): PipelinesReply {
-  return { pipelines: pipelines.map(({ name, description }) => ({ name, description })) };
+  return {
+    pipelines: pipelines.map(({ name, description, examples }) => ({ name, description, examples })),
+  };
 }
 
 /** Without the pipelines that read as their callers: what one tenant uses is nothing that another should see. */

@@ -11,6 +11,7 @@ import {
 } from "../questions/models/semantic_models.ts";
 import { linkToTable } from "../resources/resource_address.ts";
 import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
+import { schemaInfoReply as output } from "./schema_info_reply.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 // a larger catalog, asked for without a filter, is answered by its summary
@@ -26,54 +27,6 @@ const input = z.strictObject({
 }).refine((args) => args.table_name === undefined || args.schema_name !== undefined, {
   path: ["schema_name"],
   message: "is needed where table_name is given",
-});
-
-const column = z.object({
-  name: z.string(),
-  data_type: z.string(),
-  nullable: z.boolean(),
-  description: z.string(),
-  default: z.string(),
-  identity: z.enum(["", "a", "d"]),
-  is_pk: z.boolean(),
-  is_unique: z.boolean(),
-  is_indexed: z.boolean(),
-  fk_ref: z.string(),
-  labels: z.array(z.string()),
-  vector_dims: z.int().optional(),
-});
-
-const namedExpression = z.object({
-  name: z.string(),
-  synonyms: z.array(z.string()),
-  description: z.string(),
-  sql: z.string(),
-});
-
-const output = z.object({
-  database: z.string(),
-  table_count: z.int().describe("Tables and views that the filter selects."),
-  tables: z.array(z.object({
-    schema: z.string(),
-    name: z.string(),
-    type: z.string(),
-    description: z.string(),
-    estimated_rows: z.int().describe("The planner's estimate; -1 where unknown."),
-    columns: z.array(column).optional().describe("Absent in a summary or where compact is true."),
-    indexes: z.array(z.string()).optional(),
-    partitions: z.int().optional().describe("How many partitions it has, on all levels."),
-  })),
-  partitions_left_out: z.int(),
-  models: z.array(z.object({
-    name: z.string(),
-    synonyms: z.array(z.string()),
-    description: z.string(),
-    schema: z.string(),
-    table: z.string(),
-    measures: z.array(namedExpression).optional(),
-    dimensions: z.array(namedExpression).optional(),
-    joins: z.array(z.object({ to: z.string(), on: z.string(), description: z.string() })).optional(),
-  })).optional().describe("The administrator's names for what these tables hold, with their SQL."),
 });
 
 interface SchemaInfoOptions {

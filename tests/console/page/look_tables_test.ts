@@ -16,7 +16,7 @@ function column(name: string, fk_ref = ""): Column {
   };
 }
 
-function table(schema: string, name: string, columns: readonly Column[] = [], description = ""): Table {
+function table(schema: string, name: string, columns: Column[] = [], description = ""): Table {
   return { schema, name, columns, description, type: "TABLE", estimated_rows: -1 };
 }
 

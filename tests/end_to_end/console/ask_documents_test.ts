@@ -54,7 +54,7 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     sql: hostilePages,
     config: (database) => {
       const pipelines = [
-        pipelineOf(database, "handbook", {}),
+        pipelineOf(database, "handbook", { examples: [question, "<b>Who</b> may telework?"] }),
         pipelineOf(database, "model", { rag_llm: model }),
         pipelineOf(database, "closed", { allow_include_sources: false }),
         pipelineOf(database, "<b>hostile</b>", {
@@ -100,8 +100,13 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
 
   await t.step("an answer leads to its sources", async () => {
     await box.waitFor();
+    const examples = page.getByRole("region", { name: "To begin with" });
+    await examples.getByRole("button", { name: "<b>Who</b> may telework?" }).waitFor();
     await examine("nothing asked");
-    await ask(question);
+    await examples.getByRole("button", { name: question }).click();
+    await page.locator("textarea:focus").waitFor();
+    await box.press("Enter");
+    await examples.waitFor({ state: "detached" });
     await latest.getByRole("status").getByText(/Answered/).waitFor();
     const cite = latest.getByRole("button", { name: /^Source \d$/ }).first();
     const number = (await cite.innerText()).replace(/\D/g, "");

@@ -64,6 +64,14 @@ Deno.test("GET /v1/pipelines lists names and descriptions, and nothing else", as
   );
 });
 
+Deno.test("GET /v1/pipelines has a pipeline's examples", async () => {
+  const examples = ["How many days of leave do I get?"];
+  const list = [scriptedPipeline({ name: "handbook", examples, script: script(done) })];
+  const { send } = createRagFixture({ pipelines: scriptedPipelines(list) });
+  const { text } = await send("GET", "/v1/pipelines");
+  assert.deepEqual(JSON.parse(text), { pipelines: [{ name: "handbook", description: "", examples }] });
+});
+
 Deno.test("GET /v1/health is healthy where all providers are reachable, and without any pipeline", async () => {
   const { send } = createRagFixture({ pipelines });
   const { status, text } = await send("GET", "/v1/health");

@@ -21,6 +21,7 @@ export function scriptedPipeline(
   options: {
     name: string;
     description?: string;
+    examples?: string[];
     availableToUsers?: readonly string[];
     allowsSources?: boolean;
     script: Script;
@@ -42,6 +43,7 @@ export function scriptedPipeline(
     name,
     available_to_users: availableToUsers,
     description,
+    examples: options.examples,
     allowsSources,
     asked,
     rightsKey: () => "",

@@ -9,7 +9,7 @@ const mostColumns = 100;
 
 type Direction = "ascending" | "descending";
 
-interface Sorting {
+export interface Sorting {
   readonly column: number;
   readonly direction: Direction;
 }
@@ -117,7 +117,7 @@ export function sorted(
   });
 }
 
-function nextSorting(before: Sorting | undefined, column: number): Sorting | undefined {
+export function nextSorting(before: Sorting | undefined, column: number): Sorting | undefined {
   if (before?.column !== column) return { column, direction: "ascending" };
   return before.direction === "ascending" ? { column, direction: "descending" } : undefined;
 }
