@@ -21,10 +21,10 @@ import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import { createSearchQuestion } from "./search_question.ts";
-import type { RetrievedDocument } from "./search/candidate.ts";
+import type { RetrievedDocument } from "./search/fusion.ts";
 import type { Retriever } from "./search/retriever.ts";
-import type { QueueState } from "./watch/queue_state.ts";
-import type { TableState } from "./search/table_states.ts";
+import type { QueueState } from "./watch/embed_queue.ts";
+import type { TableState } from "./search/searched_table.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 

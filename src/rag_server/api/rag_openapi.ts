@@ -1,7 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
-import { chatRequest } from "./chat_request.ts";
+import { chatRequest } from "./chat_face.ts";
 import { loginReply, loginRequest, notASession } from "./login_endpoint.ts";
 import {
   bodyError,

@@ -21,8 +21,7 @@ import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
 import { createLoginEndpoint, createLogoutEndpoint } from "./login_endpoint.ts";
-import { chatErrorReply, modelOf } from "./chat_replies.ts";
-import { chatFace } from "./chat_request.ts";
+import { chatErrorReply, chatFace, modelOf } from "./chat_face.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import {
   errorReply,
