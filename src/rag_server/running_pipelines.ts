@@ -6,7 +6,8 @@ import { createHistogram, type Histogram, timed } from "../core/metrics/histogra
 import { callerKey, readerFor } from "../core/principal.ts";
 import type { Quotas } from "../core/quotas/quotas.ts";
 import { spanned } from "../core/tracing.ts";
-import type { Pipeline, PipelineEvent, PipelineHealth } from "./pipeline.ts";
+import type { PipelineHealth } from "./api/rag_replies.ts";
+import type { Pipeline, PipelineEvent } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
 import { tokensOf } from "../llm/usage.ts";
 

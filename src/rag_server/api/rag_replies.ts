@@ -158,24 +158,24 @@ const tableHealth = z.object({
   ingested_at: z.string().optional().openapi({ description: "Of its latest file; left out if not known" }),
 }).openapi("TableHealth", { description: "As of the last look at the table, which is a minute old at most" });
 
-const pipelinesHealth = z.array(
-  z.object({
-    name: z.string(),
-    embedding: reachability,
-    completion: reachability,
-    database: reachability,
-    embedding_queue: z.object({
-      waiting: z.int().min(0).openapi({ description: "Rows that wait for an embedding" }),
-      oldest_seconds: z.number().min(0).openapi({
-        description: "For how long the oldest of them has waited",
-      }),
-      set_aside: z.int().min(0).openapi({ description: "Rows that the provider refused" }),
-    }).optional().openapi({ description: "Left out where the pipeline's tables are not watched" }),
-    tables: z.array(tableHealth).optional().openapi({
-      description: "Left out where they cannot be read, or the pipeline reads them as its callers",
+const pipelineHealth = z.object({
+  name: z.string(),
+  embedding: reachability,
+  completion: reachability,
+  database: reachability,
+  embedding_queue: z.object({
+    waiting: z.int().min(0).openapi({ description: "Rows that wait for an embedding" }),
+    oldest_seconds: z.number().min(0).openapi({
+      description: "For how long the oldest of them has waited",
     }),
-  }).openapi("PipelineHealth"),
-);
+    set_aside: z.int().min(0).openapi({ description: "Rows that the provider refused" }),
+  }).optional().openapi({ description: "Left out where the pipeline's tables are not watched" }),
+  tables: z.array(tableHealth).optional().openapi({
+    description: "Left out where they cannot be read, or the pipeline reads them as its callers",
+  }),
+}).openapi("PipelineHealth");
+
+const pipelinesHealth = z.array(pipelineHealth);
 
 const generations = z.record(z.string(), z.string()).optional().openapi({
   description:
@@ -258,5 +258,6 @@ export type StreamEvent = z.output<typeof streamEvent>;
 export type LiveReply = z.output<typeof liveReply>;
 export type ReadyReply = z.output<typeof readyReply>;
 export type HealthReply = z.output<typeof partialHealthReply>;
+export type PipelineHealth = Readonly<z.output<typeof pipelineHealth>>;
 export type PipelinesReply = z.output<typeof pipelinesReply>;
 export type StatsReply = z.output<typeof statsReply>;
