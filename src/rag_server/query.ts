@@ -265,9 +265,9 @@ export const queryRequest = z.object({
       example: 0.3,
     },
   ),
-  messages: optional(boundedList(message, 0, limits.messages)).openapi({
-    description: "Earlier turns of the conversation, oldest first",
-  }),
+  messages: optional(boundedList(message, 0, limits.messages)).describe(
+    "Earlier turns of the conversation, oldest first",
+  ),
 }, { error: "expected a JSON object" }).openapi("QueryRequest");
 
 /**

@@ -32,11 +32,10 @@ export const chatRequest = z.object({
   messages: boundedList(message, 1, 10_000).refine(
     (list) => list.some(({ role }) => role === "user"),
     { error: "expected one of the role user, the question" },
-  ).openapi({
-    description:
-      `The last one of the user's is the question; the ${queryLimits.messages} before it are the conversation. ` +
+  ).describe(
+    `The last one of the user's is the question; the ${queryLimits.messages} before it are the conversation. ` +
       "Those of the roles system and developer are ignored",
-  }),
+  ),
   stream: flag("Answer in parts, as server-sent events"),
   stream_options: optional(z.object({ include_usage: flag("End a stream with what was used") })),
   // what would be answered in another form than it was asked for

@@ -12,7 +12,7 @@ import { parseUnambiguous } from "../../core/text/unambiguous_json.ts";
 
 export const loginRequest = z.object({
   username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),
-  password: z.string({ error: "expected a text" }).openapi({ description: "In UTF-8, as it was set" }),
+  password: z.string({ error: "expected a text" }).describe("In UTF-8, as it was set"),
 }, { error: "expected a JSON object" }).openapi("LoginRequest");
 
 export const loginReply = z.object({

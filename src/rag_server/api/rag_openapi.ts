@@ -125,9 +125,7 @@ function responsesOf(...given: readonly RagError[]) {
 
 const events = {
   "text/event-stream": {
-    schema: z.string().openapi({
-      description: "Server-sent events: after each `data: ` stands a StreamEvent as JSON",
-    }),
+    schema: z.string().describe("Server-sent events: after each `data: ` stands a StreamEvent as JSON"),
     example: 'data: {"type":"chunk","content":"Backups are "}\n\n',
   },
 };
@@ -150,7 +148,7 @@ const readings: Readonly<Record<string, Reading>> = {
     tags: ["Server"],
     summary: "This description",
     isOpen: true,
-    reply: z.record(z.string(), z.unknown()).openapi({ description: "An OpenAPI 3.0.3 document" }),
+    reply: z.record(z.string(), z.unknown()).describe("An OpenAPI 3.0.3 document"),
   },
   "/v1/live": {
     operationId: "getLive",
@@ -218,11 +216,10 @@ interface DescribedServer {
 
 const ofOpenai = z.record(z.string(), z.unknown());
 
-const completion = ofOpenai.openapi({
-  description:
-    "A chat.completion. Postern's own are `sources`, the documents that the answer was made from, and `search_query`, " +
+const completion = ofOpenai.describe(
+  "A chat.completion. Postern's own are `sources`, the documents that the answer was made from, and `search_query`, " +
     "what was searched for where that is not the question",
-});
+);
 
 /** What there is of OpenAI's API, whose reference describes the replies. */
 const chatPaths = [
