@@ -113,13 +113,11 @@ function admitQueries(
   },
 ) {
   let underWay = 0;
-  let waiting: (() => void)[] = [];
+  let onIdle = () => {};
 
   function end(): void {
     underWay--;
-    if (underWay > 0) return;
-    for (const resolve of waiting) resolve();
-    waiting = [];
+    if (underWay === 0) onIdle();
   }
 
   function admitted(pipeline: Pipeline): Pipeline {
@@ -200,8 +198,12 @@ function admitQueries(
   }
 
   const list = pipelines.map(admitted);
+  /** For the one who replaces them. */
   const settled = (): Promise<void> =>
-    underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
+    new Promise((resolve) => {
+      onIdle = resolve;
+      if (underWay === 0) resolve();
+    });
   return { list, settled };
 }
 

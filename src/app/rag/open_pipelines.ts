@@ -24,7 +24,7 @@ import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions } from "../open_databases.ts";
 import { createQueueReader } from "../../rag_server/watch/embed_queue.ts";
-import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/embedded_columns.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";

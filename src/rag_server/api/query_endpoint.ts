@@ -11,14 +11,7 @@ import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { countCharacters } from "../../text/chunk_document.ts";
 import { findCitations } from "../citations.ts";
-import type {
-  FoundDocument,
-  FoundDocuments,
-  Pipeline,
-  PipelineAnswer,
-  PipelineEvent,
-  Source,
-} from "../pipeline.ts";
+import type { FoundDocument, Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
 import { type PipelineQuery, type QueryRead, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import {
@@ -237,7 +230,7 @@ interface QuestionToAnswer {
 /** Answers a question in one piece. */
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
   const { wire, includeSources } = options;
-  return await replyAtOnce<PipelineAnswer>(
+  return await replyAtOnce(
     options,
     (pipeline, query) => pipeline.answer(query),
     (answer) => wire.whole(answer, includeSources),
@@ -246,7 +239,7 @@ async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
 
 /** Tells what was found for a question; no model is asked for an answer. */
 async function showPassages(options: QuestionToAnswer): Promise<Response> {
-  return await replyAtOnce<FoundDocuments>(
+  return await replyAtOnce(
     options,
     (pipeline, query) => pipeline.findDocuments(query),
     ({ sources, searchQuery, tokensUsed }): SearchReply => ({

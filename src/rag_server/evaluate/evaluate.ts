@@ -326,17 +326,11 @@ interface WeighedFusion {
   readonly ndcgAt10: number;
 }
 
-/** The best weight, and how much better than the configured one it is, in nDCG@10. */
-interface BestWeight extends WeighedFusion {
-  readonly configured: number;
-  readonly difference: PairedDifference;
-}
-
 export interface FusionWeights {
   /** In steps of 0.05, and the configured one. */
   readonly weights: readonly WeighedFusion[];
-  /** The configured one where no other does better. */
-  readonly best: BestWeight;
+  /** The configured one where no other does better, and how much better it is than that one, in nDCG@10. */
+  readonly best: WeighedFusion & { readonly configured: number; readonly difference: PairedDifference };
 }
 
 const steps = 20;
