@@ -4,7 +4,7 @@ import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import type { EmbeddingProvider } from "../llm/provider.ts";
 import { topicsOf } from "../text/words.ts";
-import type { RetrievedDocument } from "./search/candidate.ts";
+import type { RetrievedDocument } from "./search/fusion.ts";
 import type { Retriever } from "./search/retriever.ts";
 
 export type AnswerThreshold = ReturnType<typeof createAnswerThreshold>;

@@ -17,14 +17,15 @@ import {
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
 import type { AnswerThreshold } from "./answer_threshold.ts";
+import type { PipelineHealth } from "./api/rag_replies.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import { createSearchQuestion } from "./search_question.ts";
-import type { RetrievedDocument } from "./search/candidate.ts";
+import type { RetrievedDocument } from "./search/fusion.ts";
 import type { Retriever } from "./search/retriever.ts";
-import type { QueueState } from "./watch/queue_state.ts";
-import type { TableState } from "./search/table_states.ts";
+import type { QueueState } from "./watch/embed_queue.ts";
+import type { TableState } from "./search/searched_table.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { tokensOf, type UsageCounter } from "../llm/usage.ts";
 
@@ -110,24 +111,6 @@ export interface PipelineAnswer {
 export type PipelineEvent =
   | { readonly type: "chunk"; readonly content: string }
   | { readonly type: "done" } & Omit<PipelineAnswer, "answer">;
-
-/** Whether a provider or the database answered its ping. */
-export interface Reachability {
-  readonly reachable: boolean;
-  /** One of the fixed phrases: why not, or why the pipeline answers no question all the same. Optional: none where all is well. */
-  readonly error?: string;
-}
-
-export interface PipelineHealth {
-  readonly name: string;
-  readonly embedding: Reachability;
-  readonly completion: Reachability;
-  readonly database: Reachability;
-  /** Optional: none where its tables have no queue of rows to embed. */
-  readonly queue?: QueueState | undefined;
-  /** Optional: none where they could not be looked at, or callers have rows of their own. */
-  readonly tables?: readonly TableState[] | undefined;
-}
 
 export interface PipelineUsage {
   readonly embedding: UsageCounter;
@@ -354,7 +337,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const ofEmbedding = pinged.reachable && options.isOtherModel?.()
         ? { reachable: true, error: otherModel }
         : pinged;
-      const known = defined({ queue, tables });
+      const embedding_queue = queue && {
+        waiting: queue.waiting,
+        oldest_seconds: Math.round(queue.oldestSeconds),
+        set_aside: queue.setAside,
+      };
+      const known = defined({ embedding_queue, tables: tables?.slice() });
       return { name, embedding: ofEmbedding, completion: ofCompletion, database, ...known };
     },
   };
@@ -388,7 +376,7 @@ const otherModel = "the vectors are of another model; the log says of which";
 async function reachabilityOf(
   { ping }: { ping(signal: AbortSignal): Promise<void> },
   phraseOf: (thrown: unknown) => string,
-): Promise<Reachability> {
+): Promise<PipelineHealth["database"]> {
   try {
     await withDeadline(longestPingMs, undefined, ping);
     return { reachable: true };

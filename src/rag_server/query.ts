@@ -4,8 +4,7 @@ import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { findExcess } from "../http/request_body.ts";
 import type { Message, OnUsage } from "../llm/provider.ts";
-import { type Logic, logics, type Operator, operators } from "./filter/filter_kinds.ts";
-import { queryLimits as limits } from "./query_limits.ts";
+import { type Logic, logics, type Operator, operators, queryLimits as limits } from "./query_limits.ts";
 
 /** What a pipeline is asked. `readQuery` makes it of a request's body, within all bounds. */
 export interface PipelineQuery {
@@ -266,9 +265,9 @@ export const queryRequest = z.object({
       example: 0.3,
     },
   ),
-  messages: optional(boundedList(message, 0, limits.messages)).openapi({
-    description: "Earlier turns of the conversation, oldest first",
-  }),
+  messages: optional(boundedList(message, 0, limits.messages)).describe(
+    "Earlier turns of the conversation, oldest first",
+  ),
 }, { error: "expected a JSON object" }).openapi("QueryRequest");
 
 /**

@@ -6,7 +6,7 @@ import type { Span } from "../core/tracing.ts";
 import type { Database } from "../postgres/database.ts";
 import type { StatementNames } from "../postgres/guard/statement_names.ts";
 import { quoteIdentifier } from "../postgres/sql_text.ts";
-import type { RetrievedDocument } from "./search/candidate.ts";
+import type { RetrievedDocument } from "./search/fusion.ts";
 import type { DocumentTable } from "./search/document_table.ts";
 import { createRetriever } from "./search/retriever.ts";
 import { openSearchedTable, type SearchedTable } from "./search/searched_table.ts";

@@ -3,7 +3,7 @@ import { createLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { type EmbeddingProvider, noUsage } from "../../src/llm/provider.ts";
 import { createAnswerThreshold } from "../../src/rag_server/answer_threshold.ts";
-import type { RetrievedDocument } from "../../src/rag_server/search/candidate.ts";
+import type { RetrievedDocument } from "../../src/rag_server/search/fusion.ts";
 import type { Retriever, RetrieveRequest } from "../../src/rag_server/search/retriever.ts";
 import { noDocuments } from "./no_documents.ts";
 

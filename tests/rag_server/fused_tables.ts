@@ -1,4 +1,4 @@
-import type { Candidate, TableSearch } from "../../src/rag_server/search/candidate.ts";
+import type { Candidate, TableSearch } from "../../src/rag_server/search/fusion.ts";
 
 /** A candidate whose text is its id where it has none of its own. */
 export function candidateOf(parts: Partial<Candidate>): Candidate {

@@ -300,7 +300,8 @@ testWithPgvector(
     const queue = { waiting: 3, oldestSeconds: 1, setAside: 0 };
     const unknown = { rows: undefined, ingested_at: undefined };
     const tables = [{ name: "docs", keyword_index: false, vector_index: "hnsw", ...unknown }] as const;
-    for (const [key, told] of [["", { queue, tables }], ["claims", {}]] as const) {
+    const ofAll = { embedding_queue: { waiting: 3, oldest_seconds: 1, set_aside: 0 }, tables };
+    for (const [key, told] of [["", ofAll], ["claims", {}]] as const) {
       const database = { ...pipelineSettings.database, rightsKey: () => key };
       const pipeline = await fixture.open({}, {
         database,

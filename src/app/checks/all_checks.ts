@@ -8,7 +8,7 @@ import type { ColumnRefusal } from "../../postgres/catalog/private_columns.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
-import { chooseModel, type NextModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type NextModel, type ServedModel } from "../../rag_server/watch/embedded_columns.ts";
 import { readRows } from "../../postgres/read/read_trusted.ts";
 import { formatPath, type SettingPath } from "../../core/yaml/value_tree.ts";
 import { type Check, createCheck, error, type NamedResult, note, runChecks } from "./check.ts";

@@ -15,16 +15,16 @@ import { createPipeline } from "../../rag_server/pipeline.ts";
 import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import {
+  createTableReader,
   openSearchedTable,
   type SearchedTable,
   type SearchedTableSettings,
 } from "../../rag_server/search/searched_table.ts";
-import { createTableReader } from "../../rag_server/search/table_states.ts";
 import { usualBm25 } from "../../rag_server/keyword/term_sql.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { databaseOptions } from "../open_databases.ts";
-import { createQueueReader } from "../../rag_server/watch/queue_state.ts";
-import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/served_model.ts";
+import { createQueueReader } from "../../rag_server/watch/embed_queue.ts";
+import { chooseModel, type ServedModel, withModel } from "../../rag_server/watch/embedded_columns.ts";
 import { waitBoundsOf } from "../shared_parts.ts";
 import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders } from "../providers/open_providers.ts";

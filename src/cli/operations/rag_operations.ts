@@ -27,7 +27,7 @@ import { setUpWatch, watchPipeline } from "./watch_operation.ts";
 import { parseDuration } from "../../core/text/units.ts";
 import { createSqlSession } from "../../postgres/sql_session.ts";
 import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
-import { chooseModel, type ServedModel } from "../../rag_server/watch/served_model.ts";
+import { chooseModel, type ServedModel } from "../../rag_server/watch/embedded_columns.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { watchSources } from "./watch_sources.ts";
 import { createStreamWriter, type Print } from "../output.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rerankKinds } from "../../llm/provider_kinds.ts";
 import { isMetadataRule } from "../../rag_server/ingest/metadata_kinds.ts";
-import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
+import { logics, operators } from "../../rag_server/query_limits.ts";
 import {
   callers,
   checked,

@@ -4,7 +4,7 @@ import { readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
 import type { LogoutReport } from "../../identity/authentication.ts";
 import type { Login } from "../../identity/login.ts";
-import { parseBody } from "../query.ts";
+import { faultText, parseBody } from "../query.ts";
 import { jsonReply, noContent } from "./json_reply.ts";
 import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
 import { type Principal, sessionIdOf } from "../../core/principal.ts";
@@ -12,7 +12,7 @@ import { parseUnambiguous } from "../../core/claims.ts";
 
 export const loginRequest = z.object({
   username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),
-  password: z.string({ error: "expected a text" }).openapi({ description: "In UTF-8, as it was set" }),
+  password: z.string({ error: "expected a text" }).describe("In UTF-8, as it was set"),
 }, { error: "expected a JSON object" }).openapi("LoginRequest");
 
 export const loginReply = z.object({
@@ -61,8 +61,7 @@ function readCredentials(
   const parsed = parseBody(text, parseUnambiguous, "JSON that has no name twice");
   const { data, error } = loginRequest.safeParse(parsed.kind === "json" ? parsed.body : undefined);
   if (data !== undefined) return { credentials: data };
-  const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
-  const message = parsed.kind === "fault" ? parsed.message : faults.join("; ");
+  const message = parsed.kind === "fault" ? parsed.message : faultText(error.issues);
   return { error: { code: "INVALID_REQUEST", message } };
 }
 

@@ -11,14 +11,7 @@ import { accessTo } from "../../identity/access_rules.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { countCharacters } from "../../text/chunk_document.ts";
 import { findCitations } from "../citations.ts";
-import type {
-  FoundDocument,
-  FoundDocuments,
-  Pipeline,
-  PipelineAnswer,
-  PipelineEvent,
-  Source,
-} from "../pipeline.ts";
+import type { FoundDocument, Pipeline, PipelineAnswer, PipelineEvent, Source } from "../pipeline.ts";
 import { type PipelineQuery, type QueryRead, readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import {
@@ -37,16 +30,12 @@ import { UntoldCallerError } from "../../postgres/read/caller_settings.ts";
 
 /** How the clients of an endpoint ask, and how they are answered. */
 export interface QuestionFace {
-  /** Reads a body. */
-  read(text: string, requestId: string): Extract<QueryRead, { kind: "fault" }> | QuestionRead;
+  /** Reads a body; `model` is the pipeline's name where the path does not say it. */
+  read(text: string, requestId: string):
+    | Extract<QueryRead, { kind: "fault" }>
+    | Extract<QueryRead, { kind: "query" }> & { readonly model?: string; readonly wire: AnswerWire };
   error(error: RagError): Response;
 }
-
-type QuestionRead = Extract<QueryRead, { kind: "query" }> & {
-  /** Optional: the pipeline's name, where the path does not say it. */
-  readonly model?: string;
-  readonly wire: AnswerWire;
-};
 
 /** How one answer is told. */
 export interface AnswerWire {
@@ -56,11 +45,6 @@ export interface AnswerWire {
   parts(event: PipelineEvent, includeSources: boolean): readonly string[] | Promise<readonly string[]>;
   /** The same for an error after the first event. */
   lateError(error: RagError): readonly string[];
-}
-
-/** What pipeline was asked: known at once where the path says it. */
-interface Called {
-  name?: string | undefined;
 }
 
 interface QueryEndpointOptions {
@@ -73,24 +57,12 @@ interface QueryEndpointOptions {
   readonly logger: Logger;
 }
 
-/** Who sent a request, and from where. */
-interface QueryCaller {
-  readonly principal: Principal;
-  readonly address: string;
-}
-
 const maxBytes = 1024 * 1024;
 /** Of the documents in a prompt, the most that a line of the audit trail names. */
 const mostSources = 100;
 
 /** What a question asks for: an answer, or the passages that one would be made from. */
 type Wanted = "answer" | "passages";
-
-/** Which questions an endpoint takes, and how. */
-interface QueryEndpointKind {
-  readonly face?: QuestionFace;
-  readonly wanted?: Wanted;
-}
 
 /**
  * `POST /v1/pipelines/{name}`, `/search` below it, and with another face `POST /v1/chat/completions`, whose path has no name.
@@ -99,8 +71,8 @@ interface QueryEndpointKind {
  */
 export function createQueryEndpoint(
   { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,
-  { face = queryFace, wanted = "answer" }: QueryEndpointKind = {},
-): (request: Request, caller: QueryCaller, bindings: RouteBindings, name?: string) => Promise<Response> {
+  { face = queryFace, wanted = "answer" }: { readonly face?: QuestionFace; readonly wanted?: Wanted } = {},
+) {
   /** @throws {RefusedQuestion} where there is no such pipeline, or none that the caller may use */
   function find(name: string, principal: Principal): Pipeline {
     const pipeline = pipelines.find(name);
@@ -109,7 +81,12 @@ export function createQueryEndpoint(
   }
 
   /** @throws {RefusedQuestion} */
-  async function read(request: Request, called: Called, principal: Principal, bindings: RouteBindings) {
+  async function read(
+    request: Request,
+    called: { name?: string | undefined },
+    principal: Principal,
+    bindings: RouteBindings,
+  ) {
     if (called.name !== undefined) bindings.logFields = { pipeline: find(called.name, principal).name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind !== "text") throw new RefusedQuestion(bodyError(body.kind, "1 MiB"));
@@ -122,7 +99,12 @@ export function createQueryEndpoint(
     return { ...read, pipeline };
   }
 
-  return async (request, { principal, address }, bindings, name) => {
+  return async (
+    request: Request,
+    { principal, address }: { readonly principal: Principal; readonly address: string },
+    bindings: RouteBindings,
+    name?: string,
+  ): Promise<Response> => {
     const { requestId, span } = bindings;
     const logger = log.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     const called = { name };
@@ -248,7 +230,7 @@ interface QuestionToAnswer {
 /** Answers a question in one piece. */
 async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
   const { wire, includeSources } = options;
-  return await replyAtOnce<PipelineAnswer>(
+  return await replyAtOnce(
     options,
     (pipeline, query) => pipeline.answer(query),
     (answer) => wire.whole(answer, includeSources),
@@ -257,7 +239,7 @@ async function answerAtOnce(options: QuestionToAnswer): Promise<Response> {
 
 /** Tells what was found for a question; no model is asked for an answer. */
 async function showPassages(options: QuestionToAnswer): Promise<Response> {
-  return await replyAtOnce<FoundDocuments>(
+  return await replyAtOnce(
     options,
     (pipeline, query) => pipeline.findDocuments(query),
     ({ sources, searchQuery, tokensUsed }): SearchReply => ({

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { AppError, errorCodes, type ErrorMeaning } from "../../core/app_error.ts";
-import { CallEnded } from "../../core/async/abort.ts";
+import { CallEnded, type EndOfCall } from "../../core/async/abort.ts";
 import type { Body } from "../../http/request_body.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import type { LoginResult } from "../../identity/login.ts";
@@ -148,11 +148,6 @@ export const unauthorizedError: RagError = {
   code: "UNAUTHORIZED",
   message: "a valid token is needed in the header Authorization: Bearer TOKEN",
 };
-/** Of a query whose caller's token or session has ended meanwhile. */
-const accessEndedError: RagError = {
-  code: "UNAUTHORIZED",
-  message: "the token or session has ended",
-};
 /** Where it cannot be told now whether a token is good. */
 export const identityError: RagError = {
   code: "UNAVAILABLE",
@@ -265,7 +260,9 @@ export function pipelineError(error: unknown): RagError {
   if (error.code === "invalid") return { code: "INVALID_REQUEST", message: error.message };
   const retryAfterSeconds = error.data?.["retryAfterSeconds"];
   if (error.code === "quota_exceeded" && typeof retryAfterSeconds === "number") {
-    return { code: "QUOTA_EXCEEDED", message: quotaPhrase(error), retryAfterSeconds };
+    // other messages of this server begin with what is wrong
+    const message = error.message.replace("Cannot run the call: ", "");
+    return { code: "QUOTA_EXCEEDED", message, retryAfterSeconds };
   }
   if (["overloaded", "unavailable"].includes(error.code) && typeof retryAfterSeconds === "number") {
     return { ...overloadedError, retryAfterSeconds };
@@ -281,25 +278,17 @@ export class RefusedQuestion extends Error {
   }
 }
 
+/** What the client of a question that was cut off is told; nothing where it has left. */
+const endErrors: Partial<Record<EndOfCall, RagError>> = {
+  "it took too long": timeoutError,
+  "its token or session has ended": { code: "UNAUTHORIZED", message: "the token or session has ended" },
+  "the server stops": internalError,
+};
+
 /** What the client of a question is told of something thrown; undefined where it has left. */
 export function ragErrorOf(thrown: unknown): RagError | undefined {
   if (thrown instanceof RefusedQuestion) return thrown.refusal;
-  if (!(thrown instanceof CallEnded)) return pipelineError(thrown);
-  switch (thrown.why) {
-    case "it took too long":
-      return timeoutError;
-    case "its token or session has ended":
-      return accessEndedError;
-    case "the server stops":
-      return internalError;
-    default:
-      return undefined;
-  }
-}
-
-/** In the RAG server's form of messages, which begin with what is wrong. */
-function quotaPhrase({ message }: AppError): string {
-  return message.replace("Cannot run the call: ", "");
+  return thrown instanceof CallEnded ? endErrors[thrown.why] : pipelineError(thrown);
 }
 
 /** Whether the server refuses the role or does not have the database: to try again does not help. */

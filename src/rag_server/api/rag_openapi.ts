@@ -1,7 +1,7 @@
-import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
-import { chatRequest } from "./chat_request.ts";
+import { chatRequest } from "./chat_face.ts";
 import { loginReply, loginRequest, notASession } from "./login_endpoint.ts";
 import {
   bodyError,
@@ -37,37 +37,30 @@ const claimErrors: readonly RagError[] = Object.values(identityErrors);
 
 const json = (schema: z.ZodType) => ({ "application/json": { schema } });
 
-const link = {
-  Link: {
-    description: "Where this description is (RFC 8631); with every reply but a stream",
-    schema: { type: "string" as const, example: '</v1/openapi.json>; rel="service-desc"' },
-  },
-};
+const header = (description: string, type: "string" | "integer", example: string | number) => ({
+  description,
+  schema: { type, example },
+});
 
-const requestId = {
-  "X-Request-Id": {
-    description:
-      "Names the request in the server's log: the id that the request's own X-Request-Id gave, if it has up to 128 " +
+const headers = {
+  Link: header(
+    "Where this description is (RFC 8631); with every reply but a stream",
+    "string",
+    '</v1/openapi.json>; rel="service-desc"',
+  ),
+  "X-Request-Id": header(
+    "Names the request in the server's log: the id that the request's own X-Request-Id gave, if it has up to 128 " +
       "letters, digits and _ . : = + / @ -, else a new one; with every reply",
-    schema: { type: "string" as const, example: "3f9a1c07-h" },
-  },
+    "string",
+    "3f9a1c07-h",
+  ),
 };
 
-const retryAfter = {
-  "Retry-After": {
-    description: "After how many seconds to try again",
-    schema: { type: "integer" as const, example: 1 },
-  },
-};
+const retryAfter = { "Retry-After": header("After how many seconds to try again", "integer", 1) };
 
-const challenge = {
-  "WWW-Authenticate": {
-    description: "RFC 6750, section 3",
-    schema: { type: "string" as const, example: bearerChallenge() },
-  },
-};
+const challenge = { "WWW-Authenticate": header("RFC 6750, section 3", "string", bearerChallenge()) };
 
-const headers = { ...link, ...requestId };
+const bodyOf = (schema: z.ZodType) => ({ body: { required: true, content: json(schema) } });
 
 function success(description: string, schema: z.ZodType) {
   return { 200: { description, headers, content: json(schema) } };
@@ -132,18 +125,13 @@ function responsesOf(...given: readonly RagError[]) {
 
 const events = {
   "text/event-stream": {
-    schema: z.string().openapi({
-      description: "Server-sent events: after each `data: ` stands a StreamEvent as JSON",
-    }),
+    schema: z.string().describe("Server-sent events: after each `data: ` stands a StreamEvent as JSON"),
     example: 'data: {"type":"chunk","content":"Backups are "}\n\n',
   },
 };
 
-interface Reading {
-  operationId: string;
-  tags: string[];
+interface Reading extends Pick<RouteConfig, "operationId" | "tags" | "description"> {
   summary: string;
-  description?: string;
   /** Whether it needs no token. */
   isOpen?: true;
   /** Whether it needs a caller's claims where a proxy sends them. */
@@ -160,7 +148,7 @@ const readings: Readonly<Record<string, Reading>> = {
     tags: ["Server"],
     summary: "This description",
     isOpen: true,
-    reply: z.record(z.string(), z.unknown()).openapi({ description: "An OpenAPI 3.0.3 document" }),
+    reply: z.record(z.string(), z.unknown()).describe("An OpenAPI 3.0.3 document"),
   },
   "/v1/live": {
     operationId: "getLive",
@@ -228,18 +216,17 @@ interface DescribedServer {
 
 const ofOpenai = z.record(z.string(), z.unknown());
 
-const completion = ofOpenai.openapi({
-  description:
-    "A chat.completion. Postern's own are `sources`, the documents that the answer was made from, and `search_query`, " +
+const completion = ofOpenai.describe(
+  "A chat.completion. Postern's own are `sources`, the documents that the answer was made from, and `search_query`, " +
     "what was searched for where that is not the question",
-});
+);
 
 /** What there is of OpenAI's API, whose reference describes the replies. */
 const chatPaths = [
   [
     ...["post", "/v1/chat/completions", "createChatCompletion"] as const,
     "Answers the last question from a pipeline's documents; with `stream` in chunks, then `[DONE]`",
-    { body: { required: true, content: json(chatRequest) } },
+    bodyOf(chatRequest),
     { ...json(completion), "text/event-stream": { schema: z.string() } },
   ],
   ["get", "/v1/models", "listModels", "The caller's pipelines as models", {}, json(ofOpenai)],
@@ -296,7 +283,7 @@ export function ragOpenApi(
       summary: "Begins a session of a user",
       description: "As long as nobody has an account, there is nothing at this path",
       security: [],
-      request: { body: { required: true, content: json(loginRequest) } },
+      request: bodyOf(loginRequest),
       responses: { ...success("The session", loginReply), ...responsesOf(...commonErrors, ...loginErrors) },
     });
   }
@@ -334,7 +321,7 @@ export function ragOpenApi(
       "With `stream`, the reply is a stream of server-sent events: each is one line `data:` with a StreamEvent as " +
       "JSON. Chunks come in order, then one `done` or one `error`. Any Content-Type is taken. Fields that are not " +
       "described are ignored, but those that are called as a setting of the pipeline, as `vector_weight`, are refused.",
-    request: { params, body: { required: true, content: json(queryRequest) } },
+    request: { params, ...bodyOf(queryRequest) },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
       ...responsesOf(...callersErrors),
@@ -349,7 +336,7 @@ export function ragOpenApi(
     description:
       "No model is asked for an answer. The passages are those that an answer would be made from, in their order: " +
       "a pipeline that reranks does so here. The body is that of a question; `stream` and `include_sources` say nothing.",
-    request: { params, body: { required: true, content: json(queryRequest) } },
+    request: { params, ...bodyOf(queryRequest) },
     responses: { ...success("The passages", searchReply), ...responsesOf(...callersErrors, passagesError) },
   });
   for (const [method, path, operationId, summary, request, content] of hasChat ? chatPaths : []) {

@@ -21,8 +21,7 @@ import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
 import { createLoginEndpoint, createLogoutEndpoint } from "./login_endpoint.ts";
-import { chatErrorReply, modelOf } from "./chat_replies.ts";
-import { chatFace } from "./chat_request.ts";
+import { chatErrorReply, chatFace, modelOf } from "./chat_face.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import {
   errorReply,
@@ -126,11 +125,6 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       ? "unavailable"
       : readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
   const readiness = options.readinessOfAll?.(own) ?? own;
-  async function answerReady(): Promise<Response> {
-    const status = await readiness();
-    return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
-  }
-
   const description = JSON.stringify(
     ragOpenApi(options.version, {
       asksWhoCalls: authentication !== undefined,
@@ -154,7 +148,10 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       const generations = options.generations?.();
       return JSON.stringify({ status, pipelines: shown, generations } satisfies HealthReply);
     },
-    "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
+    "/v1/pipelines": (context) => {
+      const list = visible(context).map(({ name, description, examples }) => ({ name, description, examples }));
+      return JSON.stringify({ pipelines: list } satisfies PipelinesReply);
+    },
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
     "/v1/usage": (context) => {
       const limits = quotas?.usage(principalOf(context)) ?? [];
@@ -176,13 +173,18 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
     if (hasChat) app.post(chatPath, identify);
     app.post("/v1/pipelines/:name/search", identify);
   }
+  type Answer = (context: RagContext) => Promise<Response> | Response;
+  const onGet = (path: string, answer: Answer) =>
+    app.get(path, answer).all((context) => methodNotAllowed(context, "GET, HEAD"));
+  const onPost = (path: string, answer: Answer) =>
+    app.post(path, answer).all((context) => methodNotAllowed(context, "POST"));
   for (const [path, read] of Object.entries(readings)) {
-    app.get(path, async (context) => jsonReply(await read(context)));
-    app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
+    onGet(path, async (context) => jsonReply(await read(context)));
   }
-
-  app.get(readyPath, answerReady);
-  app.all(readyPath, (context) => methodNotAllowed(context, "GET, HEAD"));
+  onGet(readyPath, async () => {
+    const status = await readiness();
+    return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
+  });
   /** A path that is there once there is an account. */
   const postOfAccounts = (path: string, answer: (context: RagContext) => Promise<Response>) =>
     app.all(path, async (context, next) => {
@@ -202,21 +204,18 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const answer = createQueryEndpoint(options);
   const passages = createQueryEndpoint(options, { wanted: "passages" });
   for (const [path, reply] of [["/:name", answer], ["/:name/search", passages]] as const) {
-    app.post(`/v1/pipelines${path}`, (c) => reply(c.req.raw, callerOf(c), c.env, c.req.param("name")));
-    app.all(`/v1/pipelines${path}`, (context) => methodNotAllowed(context, "POST"));
+    onPost(`/v1/pipelines${path}`, (c) => reply(c.req.raw, callerOf(c), c.env, c.req.param("name")));
   }
   if (hasChat) {
     const models = (context: RagContext) => visible(context).map(modelOf);
     const chat = createQueryEndpoint(options, { face: chatFace });
-    app.post(chatPath, (c) => chat(c.req.raw, callerOf(c), c.env));
-    app.all(chatPath, (context) => methodNotAllowed(context, "POST"));
-    app.get(modelsPath, (c) => jsonReply(JSON.stringify({ object: "list", data: models(c) })));
-    app.get(`${modelsPath}/:id`, (context) => {
-      const name = context.req.param("id");
+    onPost(chatPath, (c) => chat(c.req.raw, callerOf(c), c.env));
+    onGet(modelsPath, (c) => jsonReply(JSON.stringify({ object: "list", data: models(c) })));
+    onGet(`${modelsPath}/:id`, (context) => {
+      const name = context.req.param("id") ?? "";
       const model = models(context).find(({ id }) => id === name);
       return model ? jsonReply(JSON.stringify(model)) : chatErrorReply(noPipeline(name));
     });
-    app.all(`${modelsPath}/:id?`, (context) => methodNotAllowed(context, "GET, HEAD"));
   }
   app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
   app.onError((error, { req, env }) => {
@@ -268,30 +267,13 @@ export async function healthOf(pipelines: Pick<RunningPipelines, "health">): Pro
   const isHealthy = health.every(({ embedding, completion, database }) =>
     [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
   );
-  const pipelinesHealth = health.map(({ queue, tables, ...health }) => ({
-    ...health,
-    tables: tables?.slice(),
-    ...(queue !== undefined && {
-      embedding_queue: {
-        waiting: queue.waiting,
-        oldest_seconds: Math.round(queue.oldestSeconds),
-        set_aside: queue.setAside,
-      },
-    }),
-  }));
-  return { status: isHealthy ? "healthy" : "degraded", pipelines: pipelinesHealth };
+  return { status: isHealthy ? "healthy" : "degraded", pipelines: [...health] };
 }
 
 /** By whether the database of each pipeline can be reached. One that has not answered in time is as one that cannot be. */
 export function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
   if (reachable.every((isReachable) => isReachable)) return "ready";
   return reachable.some((isReachable) => isReachable) ? "degraded" : "unavailable";
-}
-
-function listOf(pipelines: readonly Pipeline[]): PipelinesReply {
-  return {
-    pipelines: pipelines.map(({ name, description, examples }) => ({ name, description, examples })),
-  };
 }
 
 /** Without the pipelines that read as their callers: what one tenant uses is nothing that another should see. */

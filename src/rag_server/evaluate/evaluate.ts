@@ -14,7 +14,7 @@ import {
   verbatim,
 } from "../../postgres/sql_text.ts";
 import { createRetriever, type SearchSettings } from "../search/retriever.ts";
-import { type SearchedTable, wordsColumnText } from "../search/searched_table.ts";
+import type { SearchedTable } from "../search/searched_table.ts";
 import type { JudgedQuestion, Judgements, Qrels } from "./judged_questions.ts";
 import {
   mean,
@@ -161,28 +161,18 @@ async function missingDocuments(
   throw new AppError("upstream", `Cannot read the ids of the documents: ${result.error.message}`);
 }
 
-/** Warns of a table without a keyword index once, which each search's retriever would do again or not at all. */
+/** Tells once what is wrong with the search of a table's words, which each search's retriever would do again or not at all. */
 function withoutWarning(
-  { needsKeywordIndex, needsWordsColumn, readsTexts, ...searched }: SearchedTable,
+  { lackText, readsTexts, ...searched }: SearchedTable,
   { database, logger }: EvaluatePipelineOptions,
 ): SearchedTable {
-  const fields = { database: database.name, table: searched.table.name };
-  if (needsWordsColumn) {
-    logger.warn(wordsColumnText, fields);
-  } else if (needsKeywordIndex) {
-    logger.warn(
-      "The keyword search of a table is not measured: the table is too large without a keyword index; build one " +
-        "with -index-pipeline",
-      fields,
-    );
-  } else if (readsTexts) {
-    logger.warn(
-      "Every question reads all texts of a table, which is slow; build a keyword index with -index-pipeline",
-      fields,
-    );
-  }
+  const text = lackText ?? (readsTexts ? readsAllTexts : undefined);
+  if (text !== undefined) logger.warn(text, { database: database.name, table: searched.table.name });
   return searched;
 }
+
+const readsAllTexts =
+  "Every question reads all texts of a table, which is slow; build a keyword index with -index-pipeline";
 
 function measuredSearch(
   name: SearchName,
@@ -336,17 +326,11 @@ interface WeighedFusion {
   readonly ndcgAt10: number;
 }
 
-/** The best weight, and how much better than the configured one it is, in nDCG@10. */
-interface BestWeight extends WeighedFusion {
-  readonly configured: number;
-  readonly difference: PairedDifference;
-}
-
 export interface FusionWeights {
   /** In steps of 0.05, and the configured one. */
   readonly weights: readonly WeighedFusion[];
-  /** The configured one where no other does better. */
-  readonly best: BestWeight;
+  /** The configured one where no other does better, and how much better it is than that one, in nDCG@10. */
+  readonly best: WeighedFusion & { readonly configured: number; readonly difference: PairedDifference };
 }
 
 const steps = 20;

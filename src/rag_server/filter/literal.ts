@@ -113,24 +113,15 @@ function booleanText(text: string): string | undefined {
 
 /** A date as ISO 8601 has it, if it is one of the calendar, from year 1 to 9999. */
 function dateText(text: string): string | undefined {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.map(Number) ?? [];
-  if (year === undefined || month === undefined || day === undefined) return undefined;
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
-  return text;
-}
-
-function daysIn(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text < "0001") return undefined;
+  const date = new Date(`${text}T00:00Z`);
+  // the 30th of February is one of March
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined;
 }
 
 /** A time of day without offset: `18:30`, `18:30:00`, `18:30:00.123456`. */
 function timeText(text: string): string | undefined {
-  const [, hour, minute, second = NaN] =
-    /^(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?$/.exec(text)?.map(Number) ??
-      [];
-  if (hour === undefined || minute === undefined) return undefined;
-  return hour < 24 && minute < 60 && (Number.isNaN(second) || second < 60) ? text : undefined;
+  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$/.test(text) ? text : undefined;
 }
 
 interface TimestampText {

@@ -146,11 +146,10 @@ interface RelevanceIndex {
 }
 
 type OwnFacts = Pick<OwnIndex, "id" | "config" | "grams" | "hasLeakproofKey" | "documents" | "staleness">;
-type Source = Pick<OwnIndex, "table" | "idColumn" | "textColumn">;
 
 async function extensionIndex(
   facts: TableFacts,
-  source: Source,
+  source: KeywordSource,
   textColumn: string,
   readTokenizers: () => Promise<string[] | undefined>,
 ): Promise<KeywordIndex | undefined> {

@@ -1,26 +1,26 @@
 import type { Read } from "../../postgres/read/read_trusted.ts";
 
-/** The kinds of values that a column may hold. */
-export type ValueKind =
-  | "text"
-  | "smallint"
-  | "integer"
-  | "bigint"
-  | "numeric"
-  | "real"
-  | "double"
-  | "boolean"
-  | "date"
-  | "timestamp"
-  | "timestamptz"
-  | "time"
-  | "uuid"
-  | "inet"
-  | "enum"
-  | "json"
-  | "array"
-  /** One that only PostgreSQL can judge. */
-  | "other";
+/** The kinds of values that a column may hold; "other" is one that only PostgreSQL can judge. */
+export type ValueKind = (typeof builtIn)[keyof typeof builtIn] | "text" | "enum" | "array" | "other";
+
+/** Those of types in `pg_catalog`, by name. */
+const builtIn = {
+  int2: "smallint",
+  int4: "integer",
+  int8: "bigint",
+  numeric: "numeric",
+  float4: "real",
+  float8: "double",
+  bool: "boolean",
+  date: "date",
+  timestamp: "timestamp",
+  timestamptz: "timestamptz",
+  time: "time",
+  uuid: "uuid",
+  inet: "inet",
+  json: "json",
+  jsonb: "json",
+} as const;
 
 /** A column's type, domains taken off. */
 export interface ColumnType {
@@ -45,23 +45,7 @@ interface CatalogType {
 }
 
 // a map, since a type of a database may be called "constructor"
-const kinds: ReadonlyMap<string, ValueKind> = new Map<string, ValueKind>([
-  ["int2", "smallint"],
-  ["int4", "integer"],
-  ["int8", "bigint"],
-  ["numeric", "numeric"],
-  ["float4", "real"],
-  ["float8", "double"],
-  ["bool", "boolean"],
-  ["date", "date"],
-  ["timestamp", "timestamp"],
-  ["timestamptz", "timestamptz"],
-  ["time", "time"],
-  ["uuid", "uuid"],
-  ["inet", "inet"],
-  ["json", "json"],
-  ["jsonb", "json"],
-]);
+const kinds: ReadonlyMap<string, ValueKind> = new Map(Object.entries(builtIn));
 
 export function columnTypeOf({ name = "", sqlType, category, labels, element }: CatalogType): ColumnType {
   if (category === "A" && element !== undefined) {

@@ -8,7 +8,7 @@ import { sqlStateOf } from "../../postgres/sql_session.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 import type { Filter } from "../query.ts";
 import { RowSecurityError } from "../row_security/proof.ts";
-import type { RetrievedDocument } from "./candidate.ts";
+import type { RetrievedDocument } from "./fusion.ts";
 import type { Retriever, RetrieveRequest } from "./retriever.ts";
 
 interface CurrentRetrieverOptions {

@@ -12,8 +12,7 @@ import {
   type SqlText,
   verbatim,
 } from "../../postgres/sql_text.ts";
-import { compileFilter } from "../filter/compile_filter.ts";
-import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
+import { compileFilter, type FilterColumn, requestColumns } from "../filter/compile_filter.ts";
 import type { Filter } from "../query.ts";
 import { type ColumnType, columnTypeOf, readColumns } from "./column_type.ts";
 import { basesSql, findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";

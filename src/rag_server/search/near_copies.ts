@@ -1,6 +1,6 @@
 import { searchStem } from "../../text/word_stem.ts";
 import { words } from "../../text/words.ts";
-import type { RetrievedDocument } from "./candidate.ts";
+import type { RetrievedDocument } from "./fusion.ts";
 
 /** Each other word spoils three runs of three words: so few leave nine tenths of them. */
 const mostOther = 1 / 30;

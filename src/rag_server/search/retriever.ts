@@ -12,13 +12,20 @@ import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../f
 import { compileFilter } from "../filter/compile_filter.ts";
 import type { Bm25 } from "../keyword/term_sql.ts";
 import type { Filter } from "../query.ts";
-import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
+import {
+  type Candidate,
+  depthOf,
+  fuseTables,
+  maxDepth,
+  type RetrievedDocument,
+  type TableSearch,
+  withStandings,
+} from "./fusion.ts";
 import { readOperators } from "../keyword/question_operators.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { depthOf, fuseTables, maxDepth, withStandings } from "./fusion.ts";
 import { foldNearCopies } from "./near_copies.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
-import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
+import type { SearchedTable } from "./searched_table.ts";
 import {
   createStoredDocuments,
   maxCharacters,
@@ -135,16 +142,8 @@ export function createRetriever(
   // what is left after it has to be worth a search
   const longestHybridMs = Math.min(hybridTimeoutMs, database.statementTimeoutMs / 2);
   const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
-  for (const { table, encodingFault, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
-    const fields = { database: database.name, table: table.name };
-    if (encodingFault !== undefined) logger.warn(encodingFault.message, fields);
-    if (needsKeywordIndex) {
-      logger.warn(
-        "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
-        fields,
-      );
-    }
-    if (needsWordsColumn) logger.warn(wordsColumnText, fields);
+  for (const { table, lackText } of isHybrid ? tables : []) {
+    if (lackText !== undefined) logger.warn(lackText, { database: database.name, table: table.name });
   }
 
   function weightOfVectors({ hybrid }: RetrieveRequest): number {

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
-import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
+import { findKeywordIndex, type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
 import {
   isScannedSql,
   keywordSearch,
@@ -11,6 +11,9 @@ import {
   type SearchByWords,
 } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
+import { readRows } from "../../postgres/read/read_trusted.ts";
+import { recordTables } from "../ingest/record_schema.ts";
 
 export interface SearchedTableSettings extends TableSettings {
   /** The text search configuration of the text, or the column that holds each row's. Optional; the default is `english`. */
@@ -33,12 +36,8 @@ export interface SearchedTable {
    * or no rows, by a plan that was made for every question.
    */
   readonly isPlannedAnew?: boolean;
-  /** Why its words are searched by no means at all. */
-  readonly encodingFault?: AppError;
-  /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
-  readonly needsKeywordIndex?: boolean;
-  /** Whether callers who may see too much to read get no search by words, for want of a `tsvector` column. */
-  readonly needsWordsColumn?: boolean;
+  /** Why its words are not searched, or not for every caller; for the log. Optional: none where they are. */
+  readonly lackText?: string;
   /** Whether a question reads so many texts for want of one that it is felt. */
   readonly readsTexts?: boolean;
 }
@@ -48,8 +47,11 @@ const ranksByCore: readonly KeywordIndex["kind"][] = ["postern", "tsvector"];
 /** Rows up to which their words are ranked without an index in no time that anyone would notice. */
 export const fewTexts = 1_000;
 
-/** For the log, of a table that `needsWordsColumn`. */
-export const wordsColumnText =
+/** There is too much to read for a query without an index. */
+const needsKeywordIndex =
+  "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline";
+
+const needsWordsColumn =
   `Callers who may see more than ${longestScan.text} of a table's texts are answered by meaning alone, not by words; ` +
   "give the table a tsvector column with a GIN index: -doctor has the SQL";
 
@@ -66,7 +68,7 @@ export async function openSearchedTable(
   const found = await readTable(database, settings, signal);
   const table: DocumentTable = isOfCallers(database, found) ? { ...found, isExact: true } : found;
   const fault = encodingFault(table);
-  if (fault !== undefined) return { table, encodingFault: fault };
+  if (fault !== undefined) return { table, lackText: fault.message };
   const index = await keywordIndexOf(database, table, settings, signal);
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = {
@@ -81,10 +83,10 @@ export async function openSearchedTable(
   const { rows } = table;
   const areMany = rows > longestScan.rows;
   // what others have does not decide how a caller is answered: the search counts what that caller may see
-  if (index.isOfCallers) return { ...searched, ...(areMany && { needsWordsColumn: true }) };
+  if (index.isOfCallers) return { ...searched, ...(areMany && { lackText: needsWordsColumn }) };
   // the pipeline's filter may take long
   const isScanned = !areMany && await holds(database, isScannedSql(index, undefined), signal);
-  if (!isScanned) return { table, needsKeywordIndex: true };
+  if (!isScanned) return { table, lackText: needsKeywordIndex };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
 }
 
@@ -141,4 +143,54 @@ export async function keywordIndexOf(
     isOfCallers: isOfCallers(database, table),
     signal,
   });
+}
+
+/** A pipeline's table as `/v1/health` tells of it. */
+export type TableState = ReturnType<typeof stateOf>;
+
+const longestReadMs = 5_000;
+
+/** Reads when a table's latest file was read into it, in milliseconds since 1970. */
+const latestSql =
+  `SELECT floor(extract(epoch FROM max(ingested_at)) * 1000) FROM ${recordTables.files} WHERE target = to_regclass($1)`;
+
+/**
+ * Tells of a pipeline's tables what the last look at them found, and when files were last read into them, which it reads
+ * once for each look. Resolves with undefined where the database does not tell.
+ *
+ * @param look resolves with what the last look found, the same object until the next look
+ */
+export function createTableReader(
+  database: Database,
+  look: (signal: AbortSignal) => Promise<readonly SearchedTable[]>,
+): () => Promise<readonly TableState[] | undefined> {
+  let told: readonly TableState[] = [];
+  let toldOf: readonly SearchedTable[] | undefined;
+
+  async function read(signal: AbortSignal): Promise<readonly TableState[]> {
+    const tables = await look(signal);
+    if (toldOf === tables) return told;
+    const value = async (sql: string, parameters?: string[]) =>
+      (await readRows(database, signal, sql, parameters))[0]?.[0];
+    const mayKnow = await value(mayReadSql(recordTables.files)) === "t";
+    told = await Promise.all(
+      tables.map(async (searched) =>
+        stateOf(searched, mayKnow ? await value(latestSql, [searched.table.relation]) : null)
+      ),
+    );
+    toldOf = tables;
+    return told;
+  }
+
+  return () => withDeadline(longestReadMs, undefined, read).catch(() => undefined);
+}
+
+function stateOf({ table, keywordIndex }: SearchedTable, latest: string | null | undefined) {
+  return {
+    name: table.name,
+    rows: table.rows || undefined,
+    keyword_index: keywordIndex ?? false as const,
+    vector_index: table.vector.indexes[0]?.method ?? false as const,
+    ingested_at: latest ? new Date(Number(latest)).toISOString() : undefined,
+  };
 }

@@ -19,7 +19,7 @@ import {
 } from "../../postgres/sql_text.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 import { parseExactJson } from "../query.ts";
-import type { RetrievedDocument } from "./candidate.ts";
+import type { RetrievedDocument } from "./fusion.ts";
 import type { ColumnType } from "./column_type.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { trimmedSql } from "./vector_search.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { filterText, narrowingOf, operators } from "../../../console/ask/filter_conditions.ts";
-import { operators as allOperators } from "../../../src/rag_server/filter/filter_kinds.ts";
+import { operators as allOperators } from "../../../src/rag_server/query_limits.ts";
 
 function narrowing(...fields: readonly (readonly [string, string])[]) {
   const form = new FormData();

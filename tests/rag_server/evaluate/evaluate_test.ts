@@ -303,16 +303,12 @@ testWithPgvector(
 );
 
 testWithPgvector("evaluatePipeline() names tables whose words no index holds, once", async () => {
-  const { fixture, table, embedding } = await createFixture();
+  const { fixture, embedding } = await createFixture();
   await using _ = fixture;
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line.trim()) });
-  const open = () =>
-    openSearchedTable(
-      fixture.database,
-      { table: "docs", textColumn: "body", vectorColumn: "embedding" },
-      signal,
-    );
+  const columns = { textColumn: "body", vectorColumn: "embedding" };
+  const open = () => openSearchedTable(fixture.database, { ...columns, table: "docs" }, signal);
   const run = async (searched: SearchedTable) => {
     const search = { hybridEnabled: true, vectorWeight: 0.5 };
     const options = {
@@ -329,18 +325,25 @@ testWithPgvector("evaluatePipeline() names tables whose words no index holds, on
     return log.splice(0).join("\n");
   };
   assert.equal(await run(await open()), "");
-  assert.match(
-    await run({ table, needsKeywordIndex: true }),
-    /^[^\n]*not measured[^\n]*-index-pipeline[^\n]*docs[^\n]*$/,
-  );
-  assert.match(
-    await run({ ...await open(), needsWordsColumn: true }),
-    /^[^\n]*by meaning alone[^\n]*tsvector column[^\n]*docs[^\n]*$/,
-  );
   await fixture.admin.query(
     "INSERT INTO docs SELECT n, 'filler ' || n, array_fill(n, '{256}')::vector FROM generate_series(10, 1200) n; ANALYZE docs",
   );
   assert.match(await run(await open()), /^[^\n]*slow[^\n]*-index-pipeline[^\n]*docs[^\n]*$/);
+  await fixture.admin.query(
+    "INSERT INTO docs SELECT n, 'filler ' || n, array_fill(n, '{256}')::vector FROM generate_series(2000, 7000) n; ANALYZE docs",
+  );
+  assert.match(await run(await open()), /^[^\n]*too large[^\n]*-index-pipeline[^\n]*docs[^\n]*$/);
+  await fixture.admin.query("CREATE VIEW seen AS SELECT * FROM docs; GRANT SELECT ON seen TO PUBLIC");
+  const ofCallers = { ...fixture.database, rightsKey: () => "a caller's" };
+  const { lackText = "" } = await openSearchedTable(
+    ofCallers,
+    { ...columns, table: "seen", idColumn: "id" },
+    signal,
+  );
+  assert.match(
+    await run({ ...await open(), lackText }),
+    /^[^\n]*by meaning alone[^\n]*tsvector column[^\n]*docs[^\n]*$/,
+  );
   await fixture.admin.query("CREATE INDEX ON docs USING gin (to_tsvector('english', body))");
   assert.equal(await run(await open()), "");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DocumentTable } from "../../../src/rag_server/search/document_table.ts";
 import { compileFilter } from "../../../src/rag_server/filter/compile_filter.ts";
 import type { Condition } from "../../../src/rag_server/query.ts";
-import type { Operator } from "../../../src/rag_server/filter/filter_kinds.ts";
+import type { Operator } from "../../../src/rag_server/query_limits.ts";
 import { renderSql, sql, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../src/core/app_error.ts";
 import { checkFilter } from "../../../src/rag_server/filter/check_filter.ts";
-import { findColumn, requestColumns } from "../../../src/rag_server/filter/find_column.ts";
-import { operators } from "../../../src/rag_server/filter/filter_kinds.ts";
+import { findColumn, requestColumns } from "../../../src/rag_server/filter/compile_filter.ts";
+import { operators } from "../../../src/rag_server/query_limits.ts";
 import type { Condition } from "../../../src/rag_server/query.ts";
 import type { ColumnType } from "../../../src/rag_server/search/column_type.ts";
 import { testWithPgvector } from "../../support/database.ts";

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
-import type { Candidate, TableSearch } from "../../../src/rag_server/search/candidate.ts";
-import { depthOf, fuseTables } from "../../../src/rag_server/search/fusion.ts";
+import {
+  type Candidate,
+  depthOf,
+  fuseTables,
+  type TableSearch,
+} from "../../../src/rag_server/search/fusion.ts";
 import { candidateOf, tableSearch } from "../fused_tables.ts";
 
 Deno.test("depthOf() is 100, whatever is asked for up to that", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RetrievedDocument } from "../../../src/rag_server/search/candidate.ts";
+import type { RetrievedDocument } from "../../../src/rag_server/search/fusion.ts";
 import { foldNearCopies } from "../../../src/rag_server/search/near_copies.ts";
 
 const body = "Employees send travel costs to the office in the month after the journey. " +

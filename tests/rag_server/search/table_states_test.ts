@@ -3,8 +3,11 @@ import { createDatabase } from "../../../src/postgres/database.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
-import { openSearchedTable, type SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
-import { createTableReader } from "../../../src/rag_server/search/table_states.ts";
+import {
+  createTableReader,
+  openSearchedTable,
+  type SearchedTable,
+} from "../../../src/rag_server/search/searched_table.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 

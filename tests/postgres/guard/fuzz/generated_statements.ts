@@ -1,7 +1,7 @@
 import { nameOf, renderSql, sql as sqlOf, verbatim } from "../../../../src/postgres/sql_text.ts";
 import type { checkFilter } from "../../../../src/rag_server/filter/check_filter.ts";
 import { compileFilter } from "../../../../src/rag_server/filter/compile_filter.ts";
-import { operators } from "../../../../src/rag_server/filter/filter_kinds.ts";
+import { operators } from "../../../../src/rag_server/query_limits.ts";
 import type { Filter } from "../../../../src/rag_server/query.ts";
 import { type ColumnType, columnTypeOf } from "../../../../src/rag_server/search/column_type.ts";
 import type { Callable, Cast, FuzzSchema, Marker, Operator, Relation } from "./generated_schema.ts";

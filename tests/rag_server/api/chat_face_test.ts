@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createChatWire } from "../../../src/rag_server/api/chat_replies.ts";
+import { createChatWire } from "../../../src/rag_server/api/chat_face.ts";
 
 const sources = ["a", "b"].map((key) => ({
   key,
