@@ -27,20 +27,9 @@ export function withArguments(sql: string, values: readonly string[]): string {
   });
 }
 
-interface TableName {
-  readonly schema: string;
-  readonly name: string;
-}
-
 /** A table as a statement has it; `public` is where names without a schema are looked up. */
-export function sqlTable({ schema, name }: TableName): string {
+export function sqlTable({ schema, name }: Readonly<Record<"schema" | "name", string>>): string {
   return schema === "public" ? sqlName(name) : `${sqlName(schema)}.${sqlName(name)}`;
-}
-
-/** A table that a statement names, and what may be another name for it there. */
-interface Mention<T> {
-  readonly table: T;
-  readonly alias: string | undefined;
 }
 
 const identifier = String.raw`"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*`;
@@ -54,13 +43,16 @@ export function nameOf(written: string): string {
   return written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written.toLowerCase();
 }
 
-/** How a table is looked up: the word after it may be a key word, which nobody writes before a dot. */
+/**
+ * The tables that a statement names, each with what may be another name for it there: the word after it may be a key word,
+ * which nobody writes before a dot.
+ */
 export function mentionedTables<T>(
   text: string,
   find: (name: string, schema: string | undefined) => T | undefined,
-): Mention<T>[] {
-  return Array.from(text.matchAll(path), ([, schema, name = "", alias]): Mention<T>[] => {
+) {
+  return Array.from(text.matchAll(path), ([, schema, name = "", alias]) => {
     const table = find(nameOf(name), schema && nameOf(schema));
-    return table === undefined ? [] : [{ table, alias: alias === undefined ? undefined : nameOf(alias) }];
+    return table === undefined ? [] : [{ table, alias: alias && nameOf(alias) }];
   }).flat();
 }

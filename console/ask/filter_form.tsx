@@ -10,22 +10,11 @@ export function FilterFields() {
       <fieldset>
         <legend>Only documents where</legend>
         {keys.map((key, at) => (
-          <div key={key} class="condition" role="group" aria-label={`Condition ${at + 1}`}>
-            <input name="column" aria-label="Column" placeholder="column" />
-            <select name="operator" aria-label="Operator">
-              {operators.map((each) => <option key={each} value={each}>{each}</option>)}
-            </select>
-            <input name="value" aria-label="Value" placeholder='value; of IN: one, two, "a, b"' />
-            <Button
-              aria-label={`Remove ${at + 1}`}
-              onClick={() =>
-                setKeys(keys.filter((each) =>
-                  each !== key
-                ))}
-            >
-              <span aria-hidden="true">✕</span>
-            </Button>
-          </div>
+          <ConditionFields
+            key={key}
+            place={at + 1}
+            onRemove={() => setKeys(keys.filter((each) => each !== key))}
+          />
         ))}
         <div class="row">
           <Button onClick={() => setKeys([...keys, (keys.at(-1) ?? 0) + 1])}>
@@ -51,6 +40,31 @@ export function FilterFields() {
           <input type="checkbox" name="by_meaning" /> By meaning alone
         </label>
       </div>
+    </div>
+  );
+}
+
+function ConditionFields({ place, onRemove }: Readonly<{ place: number; onRemove: () => void }>) {
+  const [operator, setOperator] = useState("=");
+  return (
+    <div class="condition" role="group" aria-label={`Condition ${place}`}>
+      <input name="column" aria-label="Column" placeholder="column" />
+      <select
+        name="operator"
+        aria-label="Operator"
+        onChange={({ currentTarget }) => setOperator(currentTarget.value)}
+      >
+        {operators.map((each) => <option key={each}>{each}</option>)}
+      </select>
+      <input
+        name="value"
+        aria-label="Value"
+        placeholder={operator.endsWith("IN") ? 'one, two, "a, b"' : "value"}
+        hidden={operator.endsWith("NULL")}
+      />
+      <Button aria-label={`Remove ${place}`} onClick={onRemove}>
+        <span aria-hidden="true">✕</span>
+      </Button>
     </div>
   );
 }

@@ -4,22 +4,12 @@ import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts
 const separators = { csv: ",", tsv: "\t" } as const;
 const lineEnds = { csv: "\r\n", tsv: "\n" } as const;
 
-/** Rows for a file or a spreadsheet, with how many of their texts got an apostrophe. */
-interface RowsText {
-  readonly text: string;
-  readonly guarded: number;
-}
-
 /**
- * Rows with their columns' names: CSV (RFC 4180), or TSV with the same quotes, which spreadsheets understand. NULL is nothing,
- * an empty text is `""`. A text that a spreadsheet would run as a formula gets an apostrophe before it (OWASP, CSV Injection);
- * numbers stay.
+ * Rows with their columns' names, for a file or a spreadsheet: CSV (RFC 4180), or TSV with the same quotes, which spreadsheets
+ * understand. NULL is nothing, an empty text is `""`. A text that a spreadsheet would run as a formula gets an apostrophe
+ * before it (OWASP, CSV Injection); numbers stay. `guarded` is how many have got one.
  */
-export function rowsText(
-  columns: readonly Column[],
-  rows: readonly Row[],
-  format: keyof typeof separators,
-): RowsText {
+export function rowsText(columns: readonly Column[], rows: readonly Row[], format: keyof typeof separators) {
   let guarded = 0;
   const areNumbers = columns.map(({ type }) => columnKind(type) === "number");
   const cell = (value: unknown, isNumber = false) => {

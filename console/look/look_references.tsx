@@ -38,7 +38,11 @@ export function LookReferences({ catalog, table, to }: {
           <>
             <div class="look-picture">
               <References title="Referred to by" database={catalog.database} references={from} />
-              <Text as="p" class="look-here" text={table.name} />
+              <p class="look-here" aria-hidden="true">
+                <a href={hrefOf("look", "data", catalog.database, table.schema, table.name)} tabIndex={-1}>
+                  <Text as="span" text={table.name} />
+                </a>
+              </p>
               <References title="Refers to" database={catalog.database} references={to} />
             </div>
             {unread && (

@@ -2,9 +2,7 @@ import type { Table } from "../catalog.ts";
 import { quotedName } from "../sql_names.ts";
 
 /** The other table of some references, and for each of them which columns refer to which. */
-export interface Reference {
-  readonly schema: string;
-  readonly table: string;
+export interface Reference extends Readonly<Record<"schema" | "table", string>> {
   readonly keys: readonly string[];
 }
 
@@ -39,22 +37,15 @@ export function referencesTo(tables: readonly Table[], target: Table): Reference
 /** A table's foreign keys, as its resource has them. */
 type ForeignKeys = readonly {
   readonly columns: readonly string[];
-  readonly references: {
-    readonly schema: string;
-    readonly table: string;
-    readonly columns: readonly string[];
-  };
+  readonly references: Omit<Reference, "keys"> & { readonly columns: readonly string[] };
 }[];
 
 /** The tables that the keys refer to, each once. */
 export function referencesFrom(foreignKeys: ForeignKeys): Reference[] {
-  const all = new Map<string, Reference>();
-  for (const { columns, references } of foreignKeys) {
-    const { schema, table, columns: ends } = references;
-    const id = JSON.stringify([schema, table]);
-    const key = `${columns.join(", ")} → ${ends.join(", ")}`;
-    const keys = [...all.get(id)?.keys ?? [], key];
-    all.set(id, { schema, table, keys });
-  }
-  return [...all.values()];
+  const idOf = ({ references: { schema, table } }: ForeignKeys[number]) => JSON.stringify([schema, table]);
+  return Array.from(Map.groupBy(foreignKeys, idOf), ([id, keys]) => {
+    const [schema, table] = JSON.parse(id);
+    const ends = keys.map(({ columns, references }) => [columns, references.columns]);
+    return { schema, table, keys: ends.map((pair) => pair.map((names) => names.join(", ")).join(" → ")) };
+  });
 }
