@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type Config, createConfig, serversOf } from "./config.ts";
 import { ConfigError, type Fault } from "./fault.ts";
-import { applyOverrides } from "./overrides.ts";
+import { applyOverrides, type FlagSetting } from "./overrides.ts";
 import { clampSettings, takeDeprecatedSettings } from "./deprecated_settings.ts";
 import { configOfProcess, processFaults } from "./process_share.ts";
 import { authFaults, ruleFaults, type RunContext, sourceFaults } from "./rule_faults.ts";
@@ -11,7 +11,6 @@ import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
 import { joinAddresses, normalizeTree, useOwnNames } from "./schema/pgedge_aliases.ts";
 import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
-import type { FlagSetting } from "./schema/setting_flags.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
 import { configVariable, ownProcessFrom } from "./environment_variables.ts";
 import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";

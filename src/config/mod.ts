@@ -17,7 +17,7 @@ export type { AuthConfig } from "./schema/auth.ts";
 export { offers } from "./schema/builtins.ts";
 export { noName } from "./schema/identity.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";
-export type { FlagSetting } from "./schema/setting_flags.ts";
+export type { FlagSetting } from "./overrides.ts";
 export type { Setting } from "./schema/settings_table.ts";
 export { listSettings } from "./schema/settings_table.ts";
 export { writtenSetting } from "./load_config.ts";

@@ -8,11 +8,17 @@ import {
   variablePrefix,
 } from "./environment_variables.ts";
 import type { Origin } from "./schema/schema_faults.ts";
-import type { FlagSetting } from "./schema/setting_flags.ts";
 import { listSettings, type Setting, valueFromText } from "./schema/settings_table.ts";
 import { formatPath, isMap, putValue, valueAt, type ValueMap } from "../core/yaml/value_tree.ts";
 import { normalizeTree } from "./schema/pgedge_aliases.ts";
 import { nearestName } from "../core/text/near_name.ts";
+
+/** A setting as a flag gave it. */
+export interface FlagSetting {
+  readonly text: string;
+  /** With its dash, as faults name it. */
+  readonly flag: string;
+}
 
 interface Overrides {
   readonly env: Readonly<Record<string, string | undefined>>;
