@@ -130,9 +130,7 @@ export async function openPostgresEngine(
     return why;
   }
 
-  function tellAway(cause: unknown): void {
-    away = tell(cause);
-  }
+  const tellAway = (cause: unknown): void => void (away = tell(cause));
 
   try {
     await connected();
@@ -187,10 +185,8 @@ async function prepare({ client }: Connection, name: string, listens: boolean): 
     );
     const { version = 0, usable_from: usableFrom = 0 } = layout ?? {};
     if (usableFrom > layoutVersion) {
-      throw fail(
-        "conflict",
-        `a newer version of Postern made its tables (layout ${version}); run that version`,
-      );
+      const reason = `a newer version of Postern made its tables (layout ${version}); run that version`;
+      throw fail("conflict", reason);
     }
     if (version < layoutVersion) throw fail("invalid", `its tables are an older version's; ${setUp}`);
     await client.query(
@@ -228,14 +224,8 @@ function mayPass({ code, data }: AppError): boolean {
 
 function namingSetting(error: unknown, name: string): unknown {
   if (!(error instanceof AppError) || error.code !== "unavailable") return error;
-  const reason = error.message;
-  return new AppError(
-    "unavailable",
-    `Cannot use ${name} for the state, see state in the configuration: ${reason}`,
-    {
-      cause: error,
-    },
-  );
+  const message = `Cannot use ${name} for the state, see state in the configuration: ${error.message}`;
+  return new AppError("unavailable", message, { cause: error });
 }
 
 /** Whether not the statement has the fault: the server stops, starts or has no room, or the tables are gone for a moment. */

@@ -107,9 +107,8 @@ async function openLockFile(path: string, lockPath: string): Promise<Deno.FsFile
     if (cause instanceof Deno.errors.NotFound) {
       throw new AppError("not_found", `Cannot write ${path}: its folder does not exist`, { cause });
     }
-    throw new AppError("unavailable", `Cannot write ${path}: the lock file ${lockPath} cannot be made`, {
-      cause,
-    });
+    const reason = `the lock file ${lockPath} cannot be made`;
+    throw new AppError("unavailable", `Cannot write ${path}: ${reason}`, { cause });
   }
 }
 

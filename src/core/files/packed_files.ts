@@ -32,9 +32,8 @@ export async function openPackedFiles() {
         const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
         return new Uint8Array(await new Response(inflated).arrayBuffer());
       } catch (cause) {
-        throw new AppError("internal", `Cannot read ${name} from ${Deno.execPath()}: install it again`, {
-          cause,
-        });
+        const message = `Cannot read ${name} from ${Deno.execPath()}: install it again`;
+        throw new AppError("internal", message, { cause });
       }
     },
     [Symbol.dispose]: () => executable.close(),

@@ -15,10 +15,8 @@ export async function resolveFile(path: string): Promise<string> {
     if (!(error instanceof Deno.errors.NotFound)) throw cannotWrite(path, error);
   }
   if (await Deno.lstat(path).then((info) => info.isSymlink, () => false)) {
-    throw new AppError(
-      "invalid",
-      `Cannot write ${path}: it is a symbolic link to a file that does not exist`,
-    );
+    const reason = "it is a symbolic link to a file that does not exist";
+    throw new AppError("invalid", `Cannot write ${path}: ${reason}`);
   }
   try {
     return join(await Deno.realPath(dirname(path)), basename(path));

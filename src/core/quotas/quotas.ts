@@ -93,11 +93,7 @@ export function createQuotas(options: QuotasOptions) {
     onRefused(name);
     const seconds = Math.max(1, Math.ceil((counts.endsAt(name) - now()) / 1_000));
     const whose = caller === everyone ? " of all callers together" : "";
-    throw new AppError(
-      "quota_exceeded",
-      `Cannot run the call: the limit ${name} (${most})${whose} is used up; try again in ${seconds} s`,
-      { data: { limit: name, retryAfterSeconds: seconds } },
-    );
+    throw exceeded(name, `${name} (${most})${whose} is used up`, seconds);
   }
 
   /** @returns what takes it back, from nobody and no window that it was not counted for */
@@ -240,14 +236,19 @@ export function createQuotas(options: QuotasOptions) {
     const isOwn = own !== undefined && (ofAll === undefined || gate.underWay(caller) >= own);
     const [number, whose] = isOwn ? [own, ""] : [ofAll, " of all callers together"];
     const why = gate.waiting(caller) >= waitBounds.maxWaiting ? "too many wait" : "the wait is too long";
-    const { retryAfterSeconds = 1 } = error.data ?? {};
-    return new AppError(
-      "quota_exceeded",
-      `Cannot run the call: the limit calls_at_once (${number})${whose} is reached, and ${why}; try again ` +
-        `in ${retryAfterSeconds} s`,
-      { cause: error, data: { limit: "calls_at_once", retryAfterSeconds } },
+    const seconds = Number(error.data?.["retryAfterSeconds"] ?? 1);
+    return exceeded(
+      "calls_at_once",
+      `calls_at_once (${number})${whose} is reached, and ${why}`,
+      seconds,
+      error,
     );
   }
+}
+
+function exceeded(limit: LimitName, what: string, retryAfterSeconds: number, cause?: unknown): AppError {
+  const message = `Cannot run the call: the limit ${what}; try again in ${retryAfterSeconds} s`;
+  return new AppError("quota_exceeded", message, { cause, data: { limit, retryAfterSeconds } });
 }
 
 /** Numbers by their names; one that is absent bounds nothing. */

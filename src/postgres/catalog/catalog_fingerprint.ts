@@ -23,10 +23,8 @@ export async function readFingerprint(
   });
   if (result.ok) return result.rows[0]?.[0] ?? "";
   const { kind, message } = result.error;
-  throw new AppError(
-    kind === "timeout" ? "timeout" : "upstream",
-    `Cannot check the catalog of database "${database.name}" for changes: ${message}`,
-  );
+  const reason = `Cannot check the catalog of database "${database.name}" for changes: ${message}`;
+  throw new AppError(kind === "timeout" ? "timeout" : "upstream", reason);
 }
 
 // What changes all the time without meaning anything stays out: temporary tables and their types, statistics, the

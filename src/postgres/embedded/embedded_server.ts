@@ -170,17 +170,17 @@ const longestWaitMs = 3000;
  * @throws AppError `conflict` where another server has it, `unavailable` where it cannot be made or written
  */
 async function lockDirectory(directory: string): Promise<() => void> {
-  const failure = `Cannot open the embedded database ${directory}`;
+  const cannotOpen = `Cannot open the embedded database ${directory}`;
   let file: Deno.FsFile;
   try {
     await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
     file = await Deno.open(join(directory, "postern.lock"), { create: true, write: true, mode: 0o600 });
   } catch (cause) {
     const reason = "this user cannot make the folder, or write to it";
-    throw new AppError("unavailable", `${failure}: ${reason}`, { cause });
+    throw new AppError("unavailable", `${cannotOpen}: ${reason}`, { cause });
   }
   if (!await lockWithin(file, "exclusive", longestWaitMs)) {
-    throw new AppError("conflict", `${failure}: another server has it open`);
+    throw new AppError("conflict", `${cannotOpen}: another server has it open`);
   }
   return () => file.close();
 }

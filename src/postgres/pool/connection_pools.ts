@@ -19,9 +19,14 @@ import {
 import { createHostChoice, type HostChoice, type HostReport, isSpread } from "./host_choice.ts";
 import { probeServer } from "./probe_server.ts";
 import { createServerCapacities, isShortage } from "./server_capacity.ts";
-import { closeLongestIdle, createSpareConnections } from "./spare_connections.ts";
+import {
+  closeLongestIdle,
+  createLongWaitLog,
+  createSpareConnections,
+  hasAllPlaces,
+  stuckRefusal,
+} from "./waiting_calls.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
-import { createLongWaitLog, hasAllPlaces, stuckRefusal } from "./long_waits.ts";
 
 /**
  * Connections that are kept per principal and database, never handed to another principal.
@@ -72,11 +77,7 @@ export function createConnectionPools(options: PoolsOptions) {
   const logLongWait = createLongWaitLog(logger, now);
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
-  const stuckBackends = createStuckBackends({
-    logger,
-    now,
-    ...defined({ lookAfterMs }),
-  });
+  const stuckBackends = createStuckBackends({ logger, now, lookAfterMs });
   let isClosed = false;
   let stopRetry = () => {};
 
@@ -255,11 +256,8 @@ export function createConnectionPools(options: PoolsOptions) {
   }
 
   function borrowIdle(database: DatabaseOptions): BorrowedConnection | undefined {
-    for (const pool of pools) {
-      const lease = pool.database === database ? pool.borrowIdle() : undefined;
-      if (lease !== undefined) return lease;
-    }
-    return undefined;
+    return pools.values().filter((pool) => pool.database === database)
+      .map((pool) => pool.borrowIdle()).find((lease) => lease !== undefined);
   }
 
   /** A connection of the local principal's, which others may have closed for theirs; undefined where there is no room now. */

@@ -23,13 +23,6 @@ interface StuckBackend {
 
 export type StuckBackends = ReturnType<typeof createStuckBackends>;
 
-interface StuckBackendsOptions {
-  readonly logger: Logger;
-  readonly now: () => number;
-  /** When to look, in milliseconds after one was added or the last look; the last holds for all further looks. */
-  readonly lookAfterMs?: readonly number[];
-}
-
 const calmly = [1_000, 5_000, 10_000, 20_000, 40_000, 60_000];
 
 /** How long a backend keeps its place while it cannot be seen, as behind a pooler, which tells process ids of its own. */
@@ -51,8 +44,12 @@ interface Watched extends StuckBackend {
  * closed after it. A backend that still runs is told to end again: its role may do that, and a backend that waits for its
  * client heeds nothing else.
  */
-export function createStuckBackends(options: StuckBackendsOptions) {
-  const { now, logger, lookAfterMs = calmly } = options;
+export function createStuckBackends({ now, logger, lookAfterMs = calmly }: {
+  readonly logger: Logger;
+  readonly now: () => number;
+  /** When to look, in milliseconds after one was added or the last look; the last holds for all further looks. */
+  readonly lookAfterMs?: readonly number[] | undefined;
+}) {
   const ended = new AbortController();
   const watches = new Map<DatabaseOptions, ReturnType<typeof watchDatabase>>();
 
@@ -94,10 +91,9 @@ export function createStuckBackends(options: StuckBackendsOptions) {
       if (now() - backend.seenAt >= unseenMs) return giveUp(backend);
       if (backend.isLogged) return;
       backend.isLogged = true;
-      logger.warn(
-        "PostgreSQL does not stop a statement that has to end; its backend keeps its place in the pool",
-        { ...fieldsOf(backend), seen: found === "running" },
-      );
+      const message =
+        "PostgreSQL does not stop a statement that has to end; its backend keeps its place in the pool";
+      logger.warn(message, { ...fieldsOf(backend), seen: found === "running" });
     }
 
     function remove(backend: Watched): void {

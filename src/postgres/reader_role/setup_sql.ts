@@ -44,12 +44,8 @@ export function setupSql({ role, options, relations, isMade, takesRoles }: Setup
  */
 function connectCommand(database: string): string {
   if (/[\r\n]/.test(database)) {
-    throw new AppError(
-      "invalid",
-      `Cannot print a role's SQL: psql cannot connect to ${
-        JSON.stringify(database)
-      }, whose name holds a line end`,
-    );
+    const reason = `psql cannot connect to ${JSON.stringify(database)}, whose name holds a line end`;
+    throw new AppError("invalid", `Cannot print a role's SQL: ${reason}`);
   }
   if (!/=|:\/\//.test(database)) return `\\connect ${quoteIdentifier(database)}`;
   const value = database.replaceAll(/['\\]/g, "\\$&");
