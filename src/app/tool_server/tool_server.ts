@@ -39,17 +39,11 @@ import { watchPools } from "../telemetry/watch_pools.ts";
 import { toolsOffByDefault } from "../../tool_server/builtin_kinds.ts";
 import { listDatabases, selectDatabase } from "../../tool_server/tools/databases/database_tools.ts";
 import { forget, logout, usage } from "../../tool_server/tools/caller_tools.ts";
-import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
 import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
 import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
 import { schemaResource, tableResource } from "../../tool_server/resources/schema_resources.ts";
 import { createSchemaChanges } from "../../tool_server/resources/schema_changes.ts";
-import {
-  designSchema,
-  diagnoseQueryIssue,
-  exploreDatabase,
-  setupSemanticSearch,
-} from "../../tool_server/prompts/builtin_prompts.ts";
+import { createBuiltinPrompts } from "../../tool_server/prompts/builtin_prompts.ts";
 
 interface ToolServerOptions extends
   Pick<
@@ -256,15 +250,10 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
       schemaResource({ ...ofSchemas, catalogs }),
       tableResource(ofSchemas),
     ].filter(({ name }) => offers("resources", name)),
-    prompts(toolsOf: BuiltinPromptOptions["toolsOf"]) {
+    prompts(toolsOf: (principal: Principal) => readonly string[]) {
       const tellsOfServer = offers("resources", "system_info");
-      const options = { directory, completeNames, toolsOf, tellsOfServer };
-      return [
-        exploreDatabase(options),
-        setupSemanticSearch(options),
-        diagnoseQueryIssue(options),
-        designSchema(options),
-      ].filter(({ name }) => offers("prompts", name));
+      return createBuiltinPrompts({ directory, completeNames, toolsOf, tellsOfServer })
+        .filter(({ name }) => offers("prompts", name));
     },
   };
 }

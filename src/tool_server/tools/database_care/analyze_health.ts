@@ -66,23 +66,21 @@ export function analyzeHealth({ directory, patience }: {
   /** Of transactions, as a part of what it is elsewhere. Optional; the default is 1. */
   readonly patience?: number;
 }): Tool {
-  const checks = new Map<HealthCheckName, HealthCheck>(
-    [
-      cacheCheck,
-      bloatCheck,
-      unusedIndexesCheck,
-      duplicateIndexesCheck,
-      invalidIndexesCheck,
-      constraintCheck,
-      wraparoundCheck,
-      longTransactionsCheck(patience),
-      blockingCheck,
-      replicationCheck,
-      sequenceCheck,
-      connectionCheck,
-      vacuumCheck,
-    ].map((check) => [check.name, check]),
-  );
+  const checks: Readonly<Record<HealthCheckName, HealthCheck>> = {
+    cache: cacheCheck,
+    bloat: bloatCheck,
+    unused_indexes: unusedIndexesCheck,
+    duplicate_indexes: duplicateIndexesCheck,
+    invalid_indexes: invalidIndexesCheck,
+    constraints: constraintCheck,
+    wraparound: wraparoundCheck,
+    long_transactions: longTransactionsCheck(patience),
+    blocking: blockingCheck,
+    replication: replicationCheck,
+    sequences: sequenceCheck,
+    connections: connectionCheck,
+    vacuum: vacuumCheck,
+  };
   return defineTool({
     name: "analyze_health",
     title: "Analyze a database's health",
@@ -100,15 +98,11 @@ export function analyzeHealth({ directory, patience }: {
       const concerns: ToldConcern[] = [];
       const told: Checked[] = [];
       let notShown = 0;
-      for (const name of healthCheckNames) {
-        const check = checks.get(name);
-        if (check === undefined || !wanted.includes(name)) continue;
-        if (check.needsAllStats && !facts.readsAllStats) {
-          told.push({ name, status: "left_out", summary: missingRights(facts.role) });
-          continue;
-        }
-        if (check.measuresTables && facts.heldTable !== null) {
-          told.push({ name, status: "left_out", summary: whyNoStatistics(facts.heldTable) });
+      for (const name of healthCheckNames.filter((name) => wanted.includes(name))) {
+        const check = checks[name];
+        const whyNot = whyLeftOut(check, facts);
+        if (whyNot !== undefined) {
+          told.push({ name, status: "left_out", summary: whyNot });
           continue;
         }
         const rows = await readOwn(database, context, check.sql(facts));
@@ -142,8 +136,12 @@ export function analyzeHealth({ directory, patience }: {
 
 const forPeople = "None of the SQL was run. Show it to a person who may run it, with what it locks.";
 
-function missingRights(role: string): string {
-  return `needs the rights of pg_monitor: GRANT pg_monitor TO ${quoteIfNeeded(role)};`;
+/** Why a check is not made for the role; undefined where it is. */
+function whyLeftOut(check: HealthCheck, { role, readsAllStats, heldTable }: ServerFacts): string | undefined {
+  if (check.needsAllStats && !readsAllStats) {
+    return `needs the rights of pg_monitor: GRANT pg_monitor TO ${quoteIfNeeded(role)};`;
+  }
+  return check.measuresTables && heldTable !== null ? whyNoStatistics(heldTable) : undefined;
 }
 
 function headline(concerns: readonly ToldConcern[], notShown: number): string {

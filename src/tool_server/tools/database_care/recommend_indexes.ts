@@ -11,8 +11,7 @@ import { databaseArgument, type DatabaseDirectory } from "../databases/database_
 import { defineTool, type Tool } from "../tool.ts";
 import { createSlices } from "../../../core/async/yield.ts";
 import type { SyntaxNode } from "../../../postgres/guard/syntax_tree.ts";
-import { howTo, topQueries } from "./top_queries.ts";
-import { readStatementStatistics, shownStatement } from "./statement_statistics.ts";
+import { howTo, readStatementStatistics, shownStatement, topQueries } from "./top_queries.ts";
 import { type FindColumn, parametersOf, type TableName, tablesOf, tableUses } from "./indexes/table_uses.ts";
 import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";
 import { readTableStatistics, type TableStatistics } from "./indexes/table_statistics.ts";
@@ -306,7 +305,7 @@ function statementsTable(statements: readonly ReturnType<typeof described>[]): s
 }
 
 /** Longer ones are not taken apart: that would hold up other callers. */
-export const maxStatementLength = 5_000;
+const maxStatementLength = 5_000;
 
 interface StatementToServe {
   readonly sql: string;

@@ -7,8 +7,7 @@ import {
 } from "../../../support/database.ts";
 import { startCluster, testWithCluster } from "../../../support/postgres_cluster.ts";
 import { callTool, createToolFixture } from "../../../support/tool_fixture.ts";
-import { topQueries } from "../../../../src/tool_server/tools/database_care/top_queries.ts";
-import { shownStatement } from "../../../../src/tool_server/tools/database_care/statement_statistics.ts";
+import { shownStatement, topQueries } from "../../../../src/tool_server/tools/database_care/top_queries.ts";
 
 interface Query {
   readonly query: string;

@@ -63,7 +63,6 @@ interface Examination {
 
 /** One look at a database: a statement of ours and what its rows mean. */
 export interface HealthCheck {
-  readonly name: HealthCheckName;
   /** What the check cannot do without: then it is left out rather than half told. */
   readonly needsAllStats: boolean;
   /** Whether it tells how much tables hold: then it is left out for a role that row-level security holds. */
@@ -75,17 +74,15 @@ export interface HealthCheck {
 
 /** A check whose rows have a type; the SQL's columns are its fields. */
 export function defineHealthCheck<Row>(check: {
-  readonly name: HealthCheckName;
   readonly needsAllStats?: boolean;
   readonly measuresTables?: boolean;
   readonly sql: string | ((facts: ServerFacts) => string);
   readonly examine: (rows: readonly Row[], facts: ServerFacts) => Examination;
 }): HealthCheck {
-  const { name, sql, examine } = check;
+  const { needsAllStats = false, measuresTables = false, sql, examine } = check;
   return {
-    name,
-    needsAllStats: check.needsAllStats ?? false,
-    measuresTables: check.measuresTables ?? false,
+    needsAllStats,
+    measuresTables,
     sql: (facts) => `select to_json(found) from (${typeof sql === "string" ? sql : sql(facts)}) found`,
     examine: (rows, facts) => examine(rows.map((row): Row => JSON.parse(row)), facts),
   };

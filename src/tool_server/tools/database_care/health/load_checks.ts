@@ -31,7 +31,6 @@ const idleSeconds = 60;
  */
 export function longTransactionsCheck(patience = 1) {
   return defineHealthCheck<TransactionRow>({
-    name: "long_transactions",
     needsAllStats: true,
     // without the statements' texts, which hold what their authors wrote into them
     sql: `
@@ -110,7 +109,6 @@ const longWaitSeconds = 60;
 
 /** Sessions that wait for a lock, and those that hold it. */
 export const blockingCheck = defineHealthCheck<BlockedRow>({
-  name: "blocking",
   needsAllStats: true,
   sql: `
 select a.pid, a.usename as role, a.application_name as application,
@@ -183,7 +181,6 @@ const atLimit = 0.95;
 
 /** How many of the server's places for sessions are taken. */
 export const connectionCheck = defineHealthCheck<ConnectionRow>({
-  name: "connections",
   // the number of sessions of each database is open to all, what they do is not
   sql: `
 select (select coalesce(sum(numbackends), 0) from pg_stat_database) as used,
@@ -256,7 +253,6 @@ union all (
 
 /** How much of what is read is found in PostgreSQL's own memory. */
 export const cacheCheck = defineHealthCheck<CacheRow>({
-  name: "cache",
   measuresTables: true,
   sql,
   examine([total, ...tables]) {

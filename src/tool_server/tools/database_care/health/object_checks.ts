@@ -27,7 +27,6 @@ interface UnusedRow extends OfTable {
 
 /** Indexes that no statement has used since the statistics were reset, and that no constraint needs. */
 export const unusedIndexesCheck = defineHealthCheck<UnusedRow>({
-  name: "unused_indexes",
   measuresTables: true,
   sql: `
 with unused as (
@@ -91,7 +90,6 @@ const treeText = (column: string) =>
 
 /** Indexes that another one does the work of: with the same columns, or with more after them. */
 export const duplicateIndexesCheck = defineHealthCheck<IndexRow>({
-  name: "duplicate_indexes",
   measuresTables: true,
   sql: `
 select n.nspname as schema, t.relname as table_name, c.relname as name, i.indrelid::bigint as table_id,
@@ -172,7 +170,6 @@ interface InvalidRow extends OfTable {
 
 /** Indexes that no statement may use, though each write may still keep them up to date. */
 export const invalidIndexesCheck = defineHealthCheck<InvalidRow>({
-  name: "invalid_indexes",
   sql: `
 select n.nspname as schema, c.relname as name, t.relname as table_name, c.relkind = 'I' as is_partitioned,
   exists (select from pg_locks l where l.locktype = 'relation' and l.relation = i.indrelid
@@ -222,7 +219,6 @@ limit 500`,
 
 /** Constraints that hold for new rows alone, as nobody has checked the old ones. */
 export const constraintCheck = defineHealthCheck<OfTable & { readonly kind: string }>({
-  name: "constraints",
   sql: `
 select n.nspname as schema, c.relname as table_name, k.conname as name,
   case k.contype when 'f' then 'foreign key' when 'c' then 'check' else 'constraint' end as kind
@@ -271,7 +267,6 @@ const atEnd = 0.9;
 
 /** Sequences whose numbers run out, by their own bound or by the type of the column that takes them. */
 export const sequenceCheck = defineHealthCheck<SequenceRow>({
-  name: "sequences",
   measuresTables: true,
   sql: `
 with seen as (

@@ -35,7 +35,6 @@ const veryLateSeconds = 10 * 60;
 
 /** Standbys and subscribers that are behind, slots that keep write-ahead log for them, and this server as a standby. */
 export const replicationCheck = defineHealthCheck<Row>({
-  name: "replication",
   needsAllStats: true,
   sql: ({ isStandby }) => {
     // a standby has no place to write at

@@ -50,7 +50,6 @@ limit 200`;
 
 /** Tables whose dead rows and statistics nobody looks after. */
 export const vacuumCheck = defineHealthCheck<VacuumRow>({
-  name: "vacuum",
   measuresTables: true,
   sql,
   examine(rows) {
@@ -135,7 +134,6 @@ const settings = `current_setting('autovacuum_freeze_max_age')::bigint as freeze
 
 /** How close the server is to running out of numbers for transactions and groups of row locks. */
 export const wraparoundCheck = defineHealthCheck<AgeRow>({
-  name: "wraparound",
   sql: `
 (select null as schema, datname as name, age(datfrozenxid) as xid_age, mxid_age(datminmxid) as multixact_age, ${settings}
 from pg_database where datallowconn or age(datfrozenxid) > 0
@@ -266,7 +264,6 @@ select '', '', '', '', 0, 0, count(*) from estimates where not is_known and page
 
 /** Room that tables and indexes take on disk and do not use, as far as the planner's statistics tell. */
 export const bloatCheck = defineHealthCheck<BloatRow>({
-  name: "bloat",
   measuresTables: true,
   sql: bloatSql,
   examine(rows) {

@@ -22,7 +22,7 @@ export interface WeighedUse {
 }
 
 /** A smaller table is read faster than its index. */
-export const fewRows = 1_000;
+const fewRows = 1_000;
 const maxColumns = 3;
 /** A condition that keeps more of the rows is not worth an index. */
 const largestPart = 0.2;

@@ -12,7 +12,6 @@ export interface TableStatistics {
   readonly name: string;
   /** The planner's estimate; -1 where it was never analyzed. */
   readonly rows: number;
-  readonly pages: number;
   /** Rows written since the statistics began; null where they are not counted. */
   readonly writes: number | null;
   readonly columns: readonly ColumnStatistics[];
@@ -33,7 +32,7 @@ with wanted as (
   select w.schema, w.name from json_to_recordset($1::json) as w(schema text, name text)
 ), tables as (
   select distinct on (w.schema, w.name) w.schema as wanted_schema, w.name as wanted_name, c.oid, n.nspname, c.relname,
-    c.reltuples, c.relpages
+    c.reltuples
   from wanted w
   join pg_class c on c.relname = w.name
   join pg_namespace n on n.oid = c.relnamespace
@@ -46,7 +45,7 @@ with wanted as (
 )
 select json_build_object(
   'wantedSchema', t.wanted_schema, 'wantedName', t.wanted_name, 'schema', t.nspname, 'name', t.relname,
-  'rows', t.reltuples, 'pages', t.relpages,
+  'rows', t.reltuples,
   'writes', (select s.n_tup_ins + s.n_tup_upd + s.n_tup_del from pg_stat_all_tables s where s.relid = t.oid),
   'columns', (
     select coalesce(json_agg(json_build_object('name', a.attname, 'distinct', s.n_distinct,
