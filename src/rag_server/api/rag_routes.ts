@@ -149,7 +149,11 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       return JSON.stringify({ status, pipelines: shown, generations } satisfies HealthReply);
     },
     "/v1/pipelines": (context) => {
-      const list = visible(context).map(({ name, description, examples }) => ({ name, description, examples }));
+      const list = visible(context).map(({ name, description, examples }) => ({
+        name,
+        description,
+        examples,
+      }));
       return JSON.stringify({ pipelines: list } satisfies PipelinesReply);
     },
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
