@@ -18,7 +18,7 @@ import { stateSchema } from "../own_schema.ts";
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
- * Tells reads from everything else by the statement's text alone: it may consist of `permittedNodes`, and call what
+ * Tells reads from everything else by the statement's text alone: it may consist of `permitted_nodes.ts`, and call what
  * `refused_functions.ts` does not name. `function_guard.ts` looks at what its names mean. It works in one go, so a server
  * has it behind `check_scheduler.ts`.
  */
