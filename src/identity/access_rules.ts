@@ -1,5 +1,5 @@
 import { accountOf, type Principal } from "../core/principal.ts";
-import { documentTools, missingOwnScope, toolsOfResource } from "./own_scopes.ts";
+import { documentTools, isOfDocuments, missingOwnScope, toolsOfResource } from "./own_scopes.ts";
 
 /** Something that a server offers, or the server as a whole, with what its configuration says of who may use it. */
 export interface AccessObject {
@@ -56,7 +56,10 @@ function isVisible(
   }
 }
 
-/** A token that names databases or pipelines reads from these alone; what has a list is not for it, but for its databases. */
+/**
+ * A token that names databases or pipelines reads from these alone; what has a list is not for it, but for its databases.
+ * One that names pipelines alone has what tells of documents.
+ */
 function isForToken(
   { database, limits = {} }: Extract<Principal, { kind: "token" }>,
   kind: AccessObject["kind"],
@@ -65,6 +68,7 @@ function isForToken(
 ): boolean {
   const { tools, pipelines } = limits;
   const databases = database === undefined ? limits.databases : [database];
+  const isOffered = pipelines === undefined || databases !== undefined || isOfDocuments(kind, name);
   switch (kind) {
     case "database":
       return databases?.includes(name) ?? (isOpen && pipelines === undefined);
@@ -73,9 +77,10 @@ function isForToken(
       return isOpen && (pipelines?.includes(name) ?? (databases === undefined && isAsked));
     }
     case "tool":
-      return isOpen && (tools?.includes(name) ?? true);
+      return isOpen && (tools?.includes(name) ?? isOffered);
     case "resource":
-      return isOpen && (tools === undefined || toolsOfResource(name).some((tool) => tools.includes(tool)));
+      return isOpen &&
+        (tools === undefined ? isOffered : toolsOfResource(name).some((tool) => tools.includes(tool)));
     case "prompt":
       return isOpen && tools === undefined;
     default:

@@ -77,3 +77,8 @@ export function missingOwnScope(held: readonly string[], kind: string, name: str
       return undefined;
   }
 }
+
+/** Whether a tool or a resource needs no more than the scope to ask for documents. */
+export function isOfDocuments(kind: string, name: string): boolean {
+  return missingOwnScope([docsAsk], kind, name) === undefined;
+}

@@ -139,7 +139,12 @@ const callers: [title: string, principal: Principal, visible: string][] = [
   [
     "a token for pipelines, of which one has a list",
     limited({ pipelines: ["open", "two"] }),
-    `server pipeline:open tool:plain tool:scoped ${others}`,
+    "server pipeline:open question:open prompt:open",
+  ],
+  [
+    "a token for a pipeline and a tool that reads databases",
+    limited({ pipelines: ["open"], tools: ["plain"] }),
+    "server pipeline:open tool:plain question:open",
   ],
   [
     "a token for a tool, a database and a pipeline",
@@ -182,6 +187,17 @@ Deno.test("grantedTo() keeps the order and the items of the configuration", () =
   const reversed = databases.toReversed();
   assert.deepEqual(grantedTo(user("bob"), reversed).map((database) => database.port), [3, 2, 1]);
   assert.equal(grantedTo(user("bob"), reversed)[0], reversed[0]);
+});
+
+Deno.test("a token for pipelines alone has the tools and resources of documents, and no others", () => {
+  const tools = ["ask_pipeline", "search", "usage", "query_database", "read_resource", "generate_embedding"];
+  const ofKind = (kind: "tool" | "resource", names: readonly string[]) =>
+    names.map((name): AccessObject => ({ kind, name }));
+  const all = [...ofKind("tool", tools), ...ofKind("resource", ["document", "schema", "custom://totals"])];
+  const found = (limits: TokenLimits) => visibleTo(limited(limits), all).map(nameOf);
+  const ofDocuments = ["tool:ask_pipeline", "tool:search", "tool:usage", "resource:document"];
+  assert.deepEqual(found({ pipelines: ["open"] }), ofDocuments);
+  assert.deepEqual(found({ pipelines: ["open"], databases: ["open"] }), all.map(nameOf));
 });
 
 const needs: [scopes: string[], kind: AccessObject["kind"], name: string, missing: string | undefined][] = [

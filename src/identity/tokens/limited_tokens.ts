@@ -33,6 +33,9 @@ export function readLimits({ field, fault }: EntryReader): ReadLimits {
   return readTexts(defined(Object.fromEntries(texts)), (name, reason) => fault(name, `${name}: ${reason}`));
 }
 
+/** Characters of an entry that is wrong. */
+const maxShown = 100;
+
 function readTexts(texts: LimitTexts, fault: (name: LimitName, reason: string) => void): ReadLimits {
   const limits: Partial<Record<LimitName, readonly string[]>> = {};
   for (const name of limitNames) {
@@ -41,8 +44,11 @@ function readTexts(texts: LimitTexts, fault: (name: LimitName, reason: string) =
     limits[name] = list;
     if (list.includes("")) fault(name, "expected one or more on one line, with commas between them");
     else if (name === "databases" && texts.database) fault(name, "expected none where database names one");
-    else if (name === "networks" && !list.every(parseAddressBlock)) {
-      fault(name, "expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32");
+    else if (name === "networks") {
+      const wrong = list.find((each) => !parseAddressBlock(each));
+      if (wrong === undefined) continue;
+      const expected = "expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32";
+      fault(name, `${expected}, not ${JSON.stringify(wrong.slice(0, maxShown))}`);
     }
   }
   if (Object.keys(limits).length === 0) return {};

@@ -6,9 +6,10 @@ import type { DatabaseDirectory } from "../tools/databases/database_directory.ts
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { ReadDefinitions, ResourceDefinition } from "./read_definitions.ts";
 import type { Principal } from "../../core/principal.ts";
-import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
+import { type AccessObject, visibleTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
 import { type CallContext, type JsonObject, tellElapsed } from "../call_context.ts";
+import { mayRead } from "../resources/builtin_resource.ts";
 import type { ResourceDescription, ResourceSource } from "../resources/resource_registry.ts";
 import { createTool, dataNotice, type Tool } from "../tools/tool.ts";
 import { z } from "zod";
@@ -70,7 +71,7 @@ function createDefinedResources({ directory }: { readonly directory: DatabaseDir
 
   function ofPrincipal(principal: Principal): DefinedResource[] {
     const databases = directory.list(principal).map(({ name }) => name);
-    return grantedTo(principal, resources).filter(({ definition }) =>
+    return visibleTo(principal, resources).filter(({ definition }) =>
       definition.type === "static" || definition.database === undefined ||
       databases.includes(definition.database)
     );
@@ -81,7 +82,7 @@ function createDefinedResources({ directory }: { readonly directory: DatabaseDir
     templates: () => [],
     async read(uri, context) {
       const found = ofPrincipal(context.principal).find(({ name }) => name === uri);
-      if (found === undefined) return undefined;
+      if (found === undefined || !mayRead(context.principal, found, uri)) return undefined;
       const { definition, description: { mimeType }, text } = found;
       const contents = { uri, ...defined({ mimeType }) };
       if (definition.type === "static") return [{ ...contents, text: text ?? "" }];

@@ -253,7 +253,7 @@ const refusals: [
     "a network that is none",
     { limits: { networks: "10.0.0.0/8,office" } },
     [],
-    "Cannot limit a token: networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32",
+    'Cannot limit a token: networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32, not "office"',
   ],
   [
     "one database beside others",

@@ -76,7 +76,10 @@ const limitFaults: [line: string, reason: string][] = [
   ["pipelines: docs,", `pipelines: ${oneLine}`],
   ["databases: ~", `databases: ${oneLine}`],
   ["{ database: a, databases: b }", "databases: expected none where database names one"],
-  ["networks: 10.0.0.0/33", "networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32"],
+  [
+    "networks: 10.0.0.0/8, 10.0.0.0/33",
+    'networks: expected addresses or CIDR blocks such as 10.0.0.0/8, 2001:db8::/32, not "10.0.0.0/33"',
+  ],
 ];
 for (const [line, reason] of limitFaults) {
   Deno.test(`readTokenFile() loads no token with ${line}: it would be allowed more than it is`, async () => {

@@ -4,6 +4,7 @@ import { createStatementGuard } from "../../../src/postgres/guard/statement_guar
 import { type Change, createChanges } from "../../../src/tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../../src/tool_server/definitions/offered_definitions.ts";
 import { readDefinitions } from "../../../src/tool_server/definitions/read_definitions.ts";
+import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
 import { createDatabaseDirectory } from "../../../src/tool_server/tools/databases/database_directory.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 
@@ -23,6 +24,7 @@ async function setUp(
   });
   return {
     registry,
+    resources: createResourceRegistry([offered.resources]),
     async offer(text: string) {
       const checks = { guard, signal: new AbortController().signal, databases: [] };
       const { definitions, faults } = await readDefinitions(text, checks);
@@ -87,4 +89,26 @@ Deno.test("a tool of the file needs the scopes that are set for its name", async
   assert.match(JSON.stringify(await call(["db:one"])), /none is available to you/);
   // what a model finds it can call
   assert.deepEqual(registry.usableTools(caller([])), []);
+});
+
+Deno.test("a resource of the file is listed for a token without its scope, which reading it names", async () => {
+  const { resources, offer } = await setUp();
+  await offer(resource.replace("data: 1", "data: 1, available_to_users: [alice]"));
+  const read = (username: string, scopes: string[]) => {
+    const principal = { kind: "session" as const, id: username, username, scopes };
+    const context = { principal, signal: new AbortController().signal, logger: silentLogger };
+    return [resources.list(principal).length, () => resources.read("custom://r", context)] as const;
+  };
+  const [listed, refused] = read("alice", ["docs:ask"]);
+  assert.equal(listed, 1);
+  await assert.rejects(refused, {
+    code: "forbidden",
+    message: 'Cannot read resource "custom://r": the access token does not have the scope db:read',
+    data: { scopes: ["docs:ask", "db:read"] },
+  });
+  const [, allowed] = read("alice", ["db:read"]);
+  assert.equal((await allowed()).contents[0]?.text, "1");
+  const [hidden, missing] = read("bob", ["docs:ask"]);
+  assert.equal(hidden, 0);
+  await assert.rejects(missing, { code: "not_found" });
 });
