@@ -123,10 +123,11 @@ function documentOf(
 }
 
 /** The first row is the header where no number is in it, and a column at most has no name. */
-function tableOf({ rows: [first = [], ...rows] }: PdfTable): string {
-  const isHeader = first.every((cell) => !/^[\d\s.,%()+-]+$/.test(cell)) &&
+function tableOf({ rows }: PdfTable): string {
+  const first = rows[0] ?? [];
+  const hasHeader = first.every((cell) => !/^[\d\s.,%()+-]+$/.test(cell)) &&
     first.filter((cell) => cell === "").length < 2;
-  return isHeader ? tableText(first, rows) : tableText(undefined, [first, ...rows]);
+  return tableText(rows, hasHeader);
 }
 
 /** A paragraph ends at a wider gap, at another size of type, and where a page's last line ends a sentence. */
