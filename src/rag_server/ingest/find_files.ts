@@ -61,9 +61,8 @@ export async function findFiles(
 
   async function walk(folder: string, path: string): Promise<void> {
     signal.throwIfAborted();
-    const listed = Array.fromAsync(Deno.readDir(folder));
-    const entries = await listed.catch((error: unknown) => fail(path, error)) ?? [];
-    for (const entry of entries.sort((one, other) => one.name < other.name ? -1 : 1)) {
+    const entries = await readFolder(folder).catch((error: unknown) => fail(path, error)) ?? [];
+    for (const entry of entries) {
       const location = join(folder, entry.name);
       const below = (path === "" ? entry.name : `${path}/${entry.name}`).normalize("NFC");
       const reason = leftOut(entry);
@@ -132,4 +131,9 @@ export function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
   if (error instanceof Deno.errors.PermissionDenied) return "no permission to read it";
   return error instanceof Error ? error.message : String(error);
+}
+
+async function readFolder(folder: string): Promise<readonly Deno.DirEntry[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  return entries.sort((one, other) => one.name < other.name ? -1 : 1);
 }
