@@ -1,7 +1,7 @@
 import { dirname, relative, sep } from "node:path";
-import { AppError } from "../../core/app_error.ts";
+import type { AppError } from "../../core/app_error.ts";
 import { isWithin, type Scope } from "./find_files.ts";
-import { type ConfiguredFolder, type GivenPath, isInside } from "./given_paths.ts";
+import { type ConfiguredFolder, type GivenPath, invalid, isInside } from "./given_paths.ts";
 
 /** A folder whose files are known by its name and their paths below it, wherever it is. */
 export interface KnownSource {
@@ -73,15 +73,13 @@ export function pathBelow(folder: string, location: string): string {
 
 function checkName(name: string): void {
   if (name.trim() !== "" && !name.startsWith("/")) return;
-  throw new AppError(
-    "invalid",
+  throw invalid(
     `Cannot name a source "${name}": expected a name that is not blank and does not begin with /`,
   );
 }
 
 function sameName(one: GivenPath, other: GivenPath, name: string): AppError {
-  return new AppError(
-    "invalid",
+  return invalid(
     `Cannot ingest ${one.given} and ${other.given} together: both would be source "${name}"; ingest them one after ` +
       "the other, each with a -source NAME of its own",
   );
@@ -96,21 +94,19 @@ function configuredOwner(
   if (source === undefined) return undefined;
   const { name, folder } = source;
   if (sourceName === undefined || sourceName === name) return { name, folder, isWhole: true, isNamed: true };
-  throw new AppError(
-    "invalid",
+  throw invalid(
     `Cannot ingest ${given} as source "${sourceName}": the configuration has it as source "${name}"; leave -source out`,
   );
 }
 
 function namedOwner(path: GivenPath, name: string, known: readonly KnownSource[]): Owner {
   const { given, location, isFolder } = path;
-  const covering = outerFirst(
+  const covering = innermost(
     known.filter(({ isWhole, folder }) => isWhole && folder !== location && isInside(location, folder)),
-  ).at(-1);
+  );
   if (covering === undefined) return { name, folder: folderOf(path), isWhole: isFolder, isNamed: true };
   if (covering.name === name) return { ...covering, isNamed: true };
-  throw new AppError(
-    "invalid",
+  throw invalid(
     `Cannot ingest ${given} as source "${name}": it is part of source "${covering.name}" (${covering.folder}); leave ` +
       "-source out",
   );
@@ -118,26 +114,22 @@ function namedOwner(path: GivenPath, name: string, known: readonly KnownSource[]
 
 function knownOwner(path: GivenPath, known: readonly KnownSource[]): Owner | undefined {
   const folder = folderOf(path);
-  const source = outerFirst(
+  const source = innermost(
     known.filter((each) => each.folder === folder || (each.isWhole && isInside(path.location, each.folder))),
-  ).at(-1);
+  );
   return source && { ...source, isWhole: source.isWhole || path.isFolder, isNamed: false };
 }
 
 function newOwner(path: GivenPath, { configured }: SourceKnowledge): Owner {
   const { folderName, given, isFolder } = path;
   if (folderName === "") {
-    throw new AppError(
-      "invalid",
-      `Cannot ingest ${given}: the folder has no name; give it one with -source NAME`,
-    );
+    throw invalid(`Cannot ingest ${given}: the folder has no name; give it one with -source NAME`);
   }
   const name = folderName.normalize("NFC");
   const owner = { name, folder: folderOf(path), isWhole: isFolder, isNamed: false };
   const other = configured.find((source) => source.name === name);
   if (other === undefined) return owner;
-  throw new AppError(
-    "invalid",
+  throw invalid(
     `Cannot ingest ${given} as source "${name}": the configuration has ${other.path} under this name; give ` +
       "another name with -source NAME",
   );
@@ -147,8 +139,7 @@ function newOwner(path: GivenPath, { configured }: SourceKnowledge): Owner {
 function refuseOuter({ given, location }: GivenPath, configured: readonly ConfiguredFolder[]): void {
   const inner = configured.find(({ folder }) => folder !== location && isInside(folder, location));
   if (inner === undefined) return;
-  throw new AppError(
-    "invalid",
+  throw invalid(
     `Cannot ingest ${given}: source "${inner.name}" of the configuration (${inner.path}) lies in it, so its files would ` +
       "be in the table twice; give the other folders one by one, or take that source out of the configuration",
   );
@@ -158,7 +149,7 @@ function folderOf({ location, isFolder }: GivenPath): string {
   return isFolder ? location : dirname(location);
 }
 
-/** Folders inside of each other, the outer one first. */
-function outerFirst<T extends { readonly folder: string }>(folders: readonly T[]): T[] {
-  return folders.toSorted((one, other) => one.folder.length - other.folder.length);
+/** Of folders inside of each other. */
+function innermost<T extends { readonly folder: string }>(folders: readonly T[]): T | undefined {
+  return folders.toSorted((one, other) => one.folder.length - other.folder.length).at(-1);
 }

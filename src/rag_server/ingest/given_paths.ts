@@ -60,7 +60,7 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
   const sourceName = options.sourceName?.normalize("NFC");
   const looks = await Promise.all(configured.map(lookAtSource));
   const folders = looks.flatMap(({ source, found }) =>
-    found === undefined ? [] : [{ ...source, folder: found.location }]
+    typeof found === "string" ? [] : [{ ...source, folder: found.location }]
   );
   refuseNested(folders);
   const none = { given: [], configured: folders, isAllConfigured: false, refusals: [] };
@@ -69,29 +69,25 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
   const chosen = sourceName === undefined ? own : own.filter(({ source }) => source.name === sourceName);
   if (chosen.length === 0) {
     if (sourceName === undefined) {
-      throw new AppError("invalid", "Cannot ingest: give a PATH, or list sources of the pipeline");
+      throw invalid("Cannot ingest: give a PATH, or list sources of the pipeline");
     }
     const other = configured.find(({ name }) => name === sourceName)?.otherPipeline;
     if (other !== undefined) {
-      throw new AppError(
-        "invalid",
+      throw invalid(
         `Cannot ingest source "${sourceName}": it is configured for pipeline "${other}"; name that pipeline after -ingest`,
       );
     }
     if (isRemovalConfirmed) return { ...none, removedSource: sourceName };
-    throw new AppError(
-      "invalid",
+    throw invalid(
       `Cannot ingest source "${sourceName}": the pipeline has ${namesOf(own)}; give the PATH of its ` +
         "folder, or add -confirm-removal to remove what the table has of it",
     );
   }
   return {
-    given: chosen.flatMap(({ source, found }) =>
-      found === undefined ? [] : [{ ...found, given: source.path }]
-    ),
+    given: chosen.flatMap(({ found }) => typeof found === "string" ? [] : [found]),
     configured: folders,
     isAllConfigured: sourceName === undefined,
-    refusals: chosen.flatMap(({ refusal }) => refusal ?? []),
+    refusals: chosen.flatMap(({ found }) => typeof found === "string" ? [found] : []),
   };
 }
 
@@ -102,22 +98,21 @@ function namesOf(looks: readonly SourceLook[]): string {
 
 interface SourceLook {
   readonly source: ConfiguredSource;
-  readonly found?: GivenPath;
-  readonly refusal?: string;
+  /** Or why it cannot be read. */
+  readonly found: GivenPath | string;
 }
 
 async function lookAtSource(source: ConfiguredSource): Promise<SourceLook> {
-  try {
-    const { path, remote } = source;
-    const found = remote === undefined
-      ? await lookAtPath(path)
-      : { location: path, isFolder: true, given: path, folderName: path };
-    if (found.isFolder) return { source, found };
-    return { source, refusal: `Cannot ingest source "${source.name}": ${source.path} is not a folder` };
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { source, refusal: error.message };
+  const { name, path, remote } = source;
+  if (remote !== undefined) {
+    return { source, found: { location: path, isFolder: true, given: path, folderName: path } };
   }
+  const found = await lookAtPath(path).catch((error: unknown) => {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  });
+  const isFile = typeof found !== "string" && !found.isFolder;
+  return { source, found: isFile ? `Cannot ingest source "${name}": ${path} is not a folder` : found };
 }
 
 async function lookAtPath(given: string): Promise<GivenPath> {
@@ -135,7 +130,7 @@ async function lookAtDisk(given: string): Promise<PathOnDisk> {
     const location = await Deno.realPath(given);
     return { location, isFolder: (await Deno.stat(location)).isDirectory };
   } catch (cause) {
-    throw new AppError("invalid", `Cannot ingest ${given}: ${reasonOf(cause)}`, { cause });
+    throw invalid(`Cannot ingest ${given}: ${reasonOf(cause)}`, cause);
   }
 }
 
@@ -145,8 +140,7 @@ function refuseNested(folders: readonly ConfiguredFolder[]): void {
     for (const other of folders.slice(at + 1)) {
       const [outer, inner] = one.folder.length <= other.folder.length ? [one, other] : [other, one];
       if (!isInside(inner.folder, outer.folder)) continue;
-      throw new AppError(
-        "invalid",
+      throw invalid(
         `Cannot ingest: source "${inner.name}" (${inner.path}) lies in source "${outer.name}" (${outer.path}), ` +
           "so its files would be in the table twice; take one of the two out of the configuration",
       );
@@ -162,4 +156,8 @@ export function isInside(location: string, folder: string): boolean {
 /** Whether a file or folder exists, as far as this process may see it. */
 export async function isThere(location: string): Promise<boolean> {
   return await Deno.stat(location).then(() => true, () => false);
+}
+
+export function invalid(message: string, cause?: unknown): AppError {
+  return new AppError("invalid", message, { cause });
 }

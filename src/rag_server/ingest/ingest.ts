@@ -3,9 +3,9 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, withLock } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
+import type { BuildVectorIndexOptions } from "../search/build_vector_index.ts";
 import { assignSources } from "./assign_sources.ts";
 import { type FileNote, findFiles, reasonOf } from "./find_files.ts";
 import { type ConfiguredSource, type GivenPaths, lookAtPaths, type PathOptions } from "./given_paths.ts";
@@ -18,38 +18,39 @@ import {
 } from "./ingest_record.ts";
 import {
   indexNewTable,
-  type IngestTable,
   type IngestTableOptions,
   type NamedRelation,
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { goneRecords, planSource, refuseRemoval, savePlans, type SourcePlan } from "./plan_source.ts";
+import {
+  filesOf,
+  goneRecords,
+  planSource,
+  refuseRemoval,
+  savePlans,
+  type SourcePlan,
+} from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { findRemoteFiles } from "./sources/find_remote_files.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 import type { ChunkOptions } from "../../text/chunk_document.ts";
 
-interface IngestProgress {
-  /** `files`, `chunks` of a few large files that are under way, `removed files`, or as `buildVectorIndex` says. */
-  readonly phase: string;
-  readonly done: number;
-  readonly total: number;
-}
-
-export interface IngestOptions extends PathOptions {
-  /** Has a role that may write to the table, or make it, and may create a schema. Not used by others meanwhile. */
-  readonly connection: Connection;
+/**
+ * `connection` has a role that may write to the table, or make it, and may create a schema; others do not use it meanwhile.
+ * `phase` of the progress is `files`, `chunks` of a few large files that are under way, `removed files`, or as
+ * `buildVectorIndex` says.
+ */
+export interface IngestOptions
+  extends PathOptions, Pick<BuildVectorIndexOptions, "connection" | "signal" | "onProgress"> {
   readonly table: IngestTableOptions;
   readonly embedding: EmbeddingProvider;
   /** Only say what would be done: nothing is written, and the provider is not asked. */
   readonly isDryRun?: boolean;
-  readonly signal: AbortSignal;
   /** Ends the run after the file under way: what was read is written, and nothing removed. */
   readonly stopping?: AbortSignal;
   readonly logger: Logger;
-  readonly onProgress?: (progress: IngestProgress) => void;
   /** The most tokens of a chunk, as `countTokens` counts. */
   readonly maxTokens?: number;
   readonly overlapTokens?: number;
@@ -142,7 +143,7 @@ async function run(
   const { table, embedding, signal, stopping, logger, onProgress, isDryRun = false } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   if (!isDryRun) await openRecords(session);
-  const records = target === undefined ? noRecords : await readRecords(session, target);
+  const records = target === undefined ? { sources: [], files: [] } : await readRecords(session, target);
   const { removedSource } = given;
   const gone = removedSource === undefined ? [] : filesOfKnown(removedSource, records);
   const settings = { ...ingestDefaults, ...options, isDryRun };
@@ -206,9 +207,13 @@ async function run(
   }
   const written = isDryRun ? undefined : writer.target();
   if (written !== undefined && !stopping?.aborted) await indexNewTable(session, written, options);
-  const removed = fault === undefined && !stopping?.aborted
-    ? await removeGone(options, session, target, gone)
-    : 0;
+  const removed = fault === undefined && !stopping?.aborted ? gone : [];
+  if (target !== undefined && !isDryRun) {
+    for (const [at, record] of removed.entries()) {
+      await removeFile(session, target, record);
+      onProgress?.({ phase: "removed files", done: at + 1, total: removed.length });
+    }
+  }
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);
   }
@@ -217,14 +222,12 @@ async function run(
     ...writer.counts(),
     ...notes,
     unchanged,
-    removed,
+    removed: removed.length,
     refusals,
     notices,
     ...defined({ fault }),
   };
 }
-
-const noRecords: IngestRecords = { sources: [], files: [] };
 
 /** Finds the sources of what was given, and their files. */
 async function planSources(
@@ -233,13 +236,10 @@ async function planSources(
   { records, reader }: { readonly records: IngestRecords; readonly reader: FileReader },
 ): Promise<{ plans: SourcePlan[]; refusals: string[] }> {
   const { sourceName, isRemovalConfirmed = false, signal } = options;
-  const sources = assignSources(given, {
-    sourceName,
-    configured,
-    known: records.sources,
-  });
+  const sources = assignSources(given, { sourceName, configured, known: records.sources });
   const ownNames = new Set([...configured, ...sources].map(({ name }) => name));
-  const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
+  const plans: SourcePlan[] = [];
+  const whyNot = [...refusals];
   for (const source of sources) {
     const remote = configured.find(({ name }) => name === source.name)?.remote;
     const found = await (remote === undefined
@@ -252,41 +252,23 @@ async function planSources(
       ? found
       : await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
     if (typeof plan === "string") {
-      planned.refusals.push(plan);
-    } else planned.plans.push(plan);
+      whyNot.push(plan);
+    } else plans.push(plan);
   }
-  return planned;
-}
-
-async function removeGone(
-  { isDryRun, onProgress }: Pick<IngestOptions, "isDryRun" | "onProgress">,
-  session: SqlSession,
-  target: IngestTable | undefined,
-  gone: readonly FileRecord[],
-): Promise<number> {
-  if (target === undefined || isDryRun) return gone.length;
-  for (const [done, record] of gone.entries()) {
-    await removeFile(session, target, record);
-    onProgress?.({ phase: "removed files", done: done + 1, total: gone.length });
-  }
-  return gone.length;
+  return { plans, refusals: whyNot };
 }
 
 /** The files of a source that is to go. @throws {AppError} `not_found` where nothing of it is known */
-function filesOfKnown(name: string, { files, sources }: IngestRecords): FileRecord[] {
-  const own = files.filter(({ source }) => source === name);
-  if (own.length > 0 || sources.some((source) => source.name === name)) return own;
+function filesOfKnown(name: string, records: IngestRecords): FileRecord[] {
+  if (records.sources.some((source) => source.name === name)) return filesOf(name, records);
   throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
 }
 
 /** Sentences for somebody who ingests all that is configured: which sources are left over. */
-function ingestNotices(
-  { files, sources }: IngestRecords,
-  configured: readonly ConfiguredSource[],
-): string[] {
-  const left = sources.filter(({ name }) => !configured.some((source) => source.name === name));
+function ingestNotices(records: IngestRecords, configured: readonly ConfiguredSource[]): string[] {
+  const left = records.sources.filter(({ name }) => !configured.some((source) => source.name === name));
   return left.flatMap(({ name }) => {
-    const count = files.filter(({ source }) => source === name).length;
+    const count = filesOf(name, records).length;
     if (count === 0) return [];
     return `Source "${name}" is not in the configuration, and its files (${count}) stay; to remove them, give ` +
       `-source "${name}" and -confirm-removal without a PATH`;

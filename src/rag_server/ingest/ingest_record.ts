@@ -88,24 +88,14 @@ export async function removeSource(session: SqlSession, table: IngestTable, name
   await session.query(`DELETE FROM ${sources} WHERE target = $1::oid AND name = $2`, [table.oid, name]);
 }
 
-/** Gives files of a source other paths, in the caller's transaction. */
-export async function moveRecords(
-  session: SqlSession,
-  table: IngestTable,
-  moved: readonly Pick<FileRecord, "id" | "path" | "hash">[],
-): Promise<void> {
+/** Gives files of a source other paths, in the caller's transaction. Their rows follow when they are read. */
+export async function moveRecords(session: SqlSession, moved: readonly FileRecord[]): Promise<void> {
   if (moved.length === 0) return;
-  const json = JSON.stringify(moved.map(({ id, path, hash }) => ({ id, path, hash })));
-  const from = "FROM json_to_recordset($1::json) AS m(id bigint, path text, hash text)";
-  const type = table.details.get("source");
-  if (type !== undefined) {
-    await session.query(
-      `UPDATE ${table.relation} t SET source = m.path::${type} ${from} JOIN ${chunks} c ON c.file = m.id
-        WHERE t.${table.idColumn} = c.key::${table.idType}`,
-      [json],
-    );
-  }
-  await session.query(`UPDATE ${files} f SET path = m.path, hash = m.hash ${from} WHERE f.id = m.id`, [json]);
+  await session.query(
+    `UPDATE ${files} f SET path = m.path, hash = m.hash
+      FROM json_to_recordset($1::json) AS m(id bigint, path text, hash text) WHERE f.id = m.id`,
+    [JSON.stringify(moved)],
+  );
 }
 
 /** Notes what a file's chunks are now, in the caller's transaction. */

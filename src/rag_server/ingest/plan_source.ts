@@ -30,7 +30,7 @@ export async function planSource(
   const refusal = whyTwice(source, context) ??
     (source.isNamed ? undefined : await whyUnclear(source, context));
   if (refusal !== undefined) return refusal;
-  const records = new Map(filesOf(source.name, context).map((file) => [file.path, file]));
+  const records = new Map(filesOf(source.name, context.records).map((file) => [file.path, file]));
   const moved: FileRecord[] = [];
   for (const [path, record] of await findRenamed({ source, found, records }, context)) {
     const renamed = { ...record, path, hash: "" };
@@ -52,7 +52,7 @@ export async function savePlans(
   await transaction(session, async () => {
     for (const { source, moved } of plans) {
       await saveSource(session, table, source);
-      await moveRecords(session, table, moved);
+      await moveRecords(session, moved);
     }
   });
 }
@@ -62,22 +62,15 @@ function whyTwice(
   { name, folder, isWhole, scopes }: Source,
   { records: { sources }, ownNames }: PlanContext,
 ): string | undefined {
-  const paths = new Set(scopes.map(({ path }) => path));
-  const other = !isWhole
-    ? undefined
-    : sources.find((known) =>
-      !ownNames.has(known.name) && isInside(known.folder, folder) &&
-      isWithin(pathBelow(folder, known.folder), paths)
-    );
+  const paths = new Set(scopes.map((scope) => scope.path));
+  const other = sources.find((known) =>
+    isWhole && !ownNames.has(known.name) && isInside(known.folder, folder) &&
+    isWithin(pathBelow(folder, known.folder), paths)
+  );
   if (other === undefined) return undefined;
-  const isSame = other.folder === folder;
-  return `Cannot ingest ${folder} as source "${name}": the table has ${
-    isSame ? "it" : other.folder
-  } as source ` +
-    `"${other.name}", and would have the files twice; ${
-      isSame ? `keep that name, or ` : ""
-    }remove that source first, ` +
-    `with -source "${other.name}" and -confirm-removal without a PATH`;
+  const [it, keepName] = other.folder === folder ? ["it", "keep that name, or "] : [other.folder, ""];
+  return `Cannot ingest ${folder} as source "${name}": the table has ${it} as source "${other.name}", and would have ` +
+    `the files twice; ${keepName}remove that source first, with -source "${other.name}" and -confirm-removal without a PATH`;
 }
 
 /**
@@ -86,17 +79,17 @@ function whyTwice(
  */
 async function whyUnclear(
   { name, folder, isWhole }: Source,
-  context: PlanContext,
+  { records, ownNames }: PlanContext,
 ): Promise<string | undefined> {
-  const known = context.records.sources.find((source) => source.name === name);
+  const known = records.sources.find((source) => source.name === name);
   if (known !== undefined) {
     if (known.folder === folder) return undefined;
     return `Cannot ingest ${folder} as source "${name}": under this name the table has ${known.folder}; if that was ` +
       `moved here, add -source "${name}"; if this is another folder, give it another name with -source NAME`;
   }
   if (!isWhole) return undefined;
-  for (const other of context.records.sources) {
-    const isUsed = !context.ownNames.has(other.name) && filesOf(other.name, context).length > 0;
+  for (const other of records.sources) {
+    const isUsed = !ownNames.has(other.name) && filesOf(other.name, records).length > 0;
     if (!isUsed || /^[\w+-]{2,}:/.test(other.folder) || await isThere(other.folder)) continue;
     return `Cannot ingest ${folder} as source "${name}": the folder of source "${other.name}", ${other.folder}, is not ` +
       `there any more; if that was moved here, add -source "${other.name}"; if this is another folder, add -source "${name}"`;
@@ -104,8 +97,8 @@ async function whyUnclear(
   return undefined;
 }
 
-function filesOf(name: string, { records }: PlanContext): FileRecord[] {
-  return records.files.filter(({ source }) => source === name);
+export function filesOf(name: string, { files }: IngestRecords): FileRecord[] {
+  return files.filter(({ source }) => source === name);
 }
 
 /** By their new paths, the records of files that have the content of one that is gone: they got another name or folder. */
@@ -116,9 +109,8 @@ async function findRenamed(
   const paths = new Set(files.found.files.map(({ path }) => path));
   const gone = goneRecords(files, paths).filter(({ isWhole }) => isWhole);
   const renamed = new Map<string, FileRecord>();
-  if (gone.length === 0) return renamed;
   const goneByHash = Map.groupBy(gone, ({ hash }) => hash);
-  for (const file of files.found.files) {
+  for (const file of gone.length === 0 ? [] : files.found.files) {
     if (files.records.has(file.path)) continue;
     const record = goneByHash.get(await reader.hash(file, signal) ?? "")?.shift();
     if (record !== undefined) renamed.set(file.path, record);

@@ -70,9 +70,8 @@ export async function openRecords(session: SqlSession): Promise<void> {
       for (const statement of tablesSql) await session.query(statement);
     });
   }
-  for (const table of [sources, files]) {
-    await session.query(
-      `DELETE FROM ${table} f WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = f.target)`,
-    );
-  }
+  // their files and chunks go with them
+  await session.query(
+    `DELETE FROM ${sources} s WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = s.target)`,
+  );
 }

@@ -260,7 +260,13 @@ async function writeFile(
 ): Promise<void> {
   const { chunks, goneKeys, source, hash, file: { path } } = file;
   await transaction(session, async () => {
-    await deleteRows(session, table, goneKeys);
+    if (goneKeys.length > 0) {
+      await session.query(
+        `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
+          (SELECT gone.key::${table.idType} FROM json_array_elements_text($1::json) gone(key))`,
+        [JSON.stringify(goneKeys)],
+      );
+    }
     await updateKept(session, table, file);
     const written: RecordedChunk[] = chunks.map(({ key = "", hash }) => ({ key, hash }));
     const added = addedOf(chunks);
@@ -271,15 +277,6 @@ async function writeFile(
     }
     await saveRecord(session, table, { source, path, hash }, written);
   });
-}
-
-async function deleteRows(session: SqlSession, table: IngestTable, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await session.query(
-    `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
-      (SELECT gone.key::${table.idType} FROM json_array_elements_text($1::json) gone(key))`,
-    [JSON.stringify(keys)],
-  );
 }
 
 /** What a statement is told of a chunk, besides its text and vector. */

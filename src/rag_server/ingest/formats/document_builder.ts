@@ -52,16 +52,13 @@ export function cleanText(text: string): string {
 }
 
 /**
- * Rows as the lines `| a | b |`, with a row of dashes below the header where there is one. A row whose cells have lines
+ * Rows as the lines `| a | b |`, with a row of dashes below the first where that is a header. A row whose cells have lines
  * is a row for each of them.
  */
-export function tableText(
-  header: readonly string[] | undefined,
-  rows: readonly (readonly string[])[],
-): string {
+export function tableText(rows: readonly (readonly string[])[], hasHeader: boolean): string {
   const lines = rows.map(rowText);
-  if (header === undefined) return lines.join("\n");
-  return [rowText(header), rowText(header.map(() => "---")), ...lines].join("\n");
+  if (hasHeader) lines.splice(1, 0, rowText(rows[0]?.map(() => "---") ?? []));
+  return lines.join("\n");
 }
 
 function rowText(cells: readonly string[]): string {

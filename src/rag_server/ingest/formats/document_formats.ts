@@ -1,23 +1,5 @@
-/** How a document is read. A file of any format that begins as a PDF does is read as one. */
-export type DocumentFormat =
-  | "Markdown"
-  | "HTML"
-  | "PDF"
-  | "Word"
-  | "PowerPoint"
-  | "Excel"
-  | "EPUB"
-  | "e-mail"
-  | "CSV"
-  | "JSON"
-  | "code"
-  | "text"
-  | "log"
-  | "reStructuredText"
-  | "AsciiDoc";
-
 /** The formats that are read, by the suffixes of files' names; a name without a suffix has the empty one. */
-export const documentFormats: Readonly<Record<DocumentFormat, readonly string[]>> = {
+export const documentFormats = {
   Markdown: ["md", "markdown"],
   HTML: ["html", "htm", "xhtml"],
   PDF: ["pdf"],
@@ -36,7 +18,10 @@ export const documentFormats: Readonly<Record<DocumentFormat, readonly string[]>
   log: ["log"],
   reStructuredText: ["rst"],
   AsciiDoc: ["adoc", "asciidoc"],
-};
+} satisfies Readonly<Record<string, readonly string[]>>;
+
+/** How a document is read. A file of any format that begins as a PDF does is read as one. */
+export type DocumentFormat = keyof typeof documentFormats;
 
 const formatsBySuffix: ReadonlyMap<string, DocumentFormat> = new Map(
   (Object.keys(documentFormats) as DocumentFormat[]).flatMap((format) =>

@@ -82,10 +82,7 @@ function cellsOf(items: readonly PdfItem[]): PdfCell[] {
     const last = run.findLast(({ str }) => str.trim() !== "");
     if (last !== undefined && item.str.trim() !== "") {
       const size = Math.max(item.fontSize, last.fontSize);
-      const gap = distance({ x: last.x, right: last.x + last.width }, {
-        x: item.x,
-        right: item.x + item.width,
-      });
+      const gap = distance(spanOf(last), spanOf(item));
       if (Math.abs(item.y - last.y) > size * 0.6 || gap > size * cellGap) end();
     }
     run.push(item);
@@ -94,6 +91,8 @@ function cellsOf(items: readonly PdfItem[]): PdfCell[] {
   end();
   return cells;
 }
+
+const spanOf = ({ x, width }: PdfItem): Span => ({ x, right: x + width });
 
 /** Negative where they overlap. */
 export function distance(one: Span, other: Span): number {
@@ -216,9 +215,7 @@ function columnStarts(cells: readonly PdfCell[]): number[] {
 
 /** Numbers may stand at the ends of a text's lines. */
 function isText(cells: readonly PdfCell[]): boolean {
-  const lengths = cells.map(({ text }) => text).filter((text) => /\p{L}/u.test(text)).map(({ length }) =>
-    length
-  )
-    .sort((one, other) => one - other);
+  const texts = cells.map(({ text }) => text).filter((text) => /\p{L}/u.test(text));
+  const lengths = texts.map(({ length }) => length).sort((one, other) => one - other);
   return lengths.length >= fewestLines && (lengths[lengths.length >> 1] ?? 0) >= shortestLine;
 }

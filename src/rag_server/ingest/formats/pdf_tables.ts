@@ -53,10 +53,8 @@ function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {
   if (head === undefined || whole.length < fewestRows) return undefined;
   const columns = findColumns(whole);
   if (columns.length < 2) return undefined;
-  const gaps = lines.map((line, at) => at === 0 ? 0 : (lines[at - 1]?.y ?? 0) - line.y).slice(1).sort((
-    one,
-    other,
-  ) => one - other);
+  const gaps = lines.slice(1).map((line, at) => (lines[at]?.y ?? 0) - line.y)
+    .sort((one, other) => one - other);
   const usualGap = gaps[gaps.length >> 1] ?? 0;
   const rows: string[][] = [];
   lines.forEach((line, at) => {

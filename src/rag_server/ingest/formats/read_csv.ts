@@ -17,12 +17,10 @@ export function readCsv(text: string, fallbackTitle: string): SourceDocument {
   const { data: rows } = isBroken
     ? papaparse.parse<string[]>(content, { ...options, quoteChar: "\0" })
     : strict;
-  const [first, ...others] = rows.map((row) => row.map((cell) => cell.replace(/\s+/g, " ").trim()));
+  const table = rows.map((row) => row.map((cell) => cell.replace(/\s+/g, " ").trim()));
+  const hasHeader = table.length > 1 &&
+    table[0]?.every((cell) => cell === "" || /\D/.test(cell.replace(/[.,-]/g, ""))) === true;
   const builder = createDocumentBuilder();
-  if (first !== undefined) {
-    const isHeader = others.length > 0 &&
-      first.every((cell) => cell === "" || /\D/.test(cell.replace(/[.,-]/g, "")));
-    builder.block("table", isHeader ? tableText(first, others) : tableText(undefined, [first, ...others]));
-  }
+  builder.block("table", tableText(table, hasHeader));
   return builder.build(undefined, fallbackTitle);
 }

@@ -124,11 +124,9 @@ function readProse(text: string, fallbackTitle: string, findHeading: FindHeading
   for (const paragraph of text.replace(/\r\n?/g, "\n").split(/\n(?:[^\S\n]*\n)+|\f/)) {
     const found = findHeading(paragraph);
     if (found !== undefined) builder.heading(found.level, found.text);
-    const rest = found === undefined ? paragraph : found.rest;
-    builder.block(
-      /^\s*(?:[-*+•]|\d{1,3}[.)])\s/.test(rest) ? "list" : "paragraph",
-      rest.replace(/^\n+/, "").trimEnd(),
-    );
+    const rest = found?.rest ?? paragraph;
+    const isList = /^\s*(?:[-*+•]|\d{1,3}[.)])\s/.test(rest);
+    builder.block(isList ? "list" : "paragraph", rest.replace(/^\n+/, "").trimEnd());
   }
   return builder.build(undefined, fallbackTitle);
 }

@@ -1,4 +1,4 @@
-import type { SourceDocument } from "../../../text/chunk_document.ts";
+import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
 import { findArticle } from "./find_article.ts";
 import { Parser } from "htmlparser2";
@@ -45,50 +45,40 @@ function setLines({ sections }: SourceDocument): number {
  * title is the first `h1` where `title` has it among other words.
  */
 function readPage(html: string, fallbackTitle: string): SourceDocument {
-  const page = createDocumentBuilder();
-  const main = createDocumentBuilder();
-  let mainHasText = false;
-  const title = walk(html, (isMain, add) => {
-    add(page);
-    if (!isMain) return;
-    add(main);
-    mainHasText = true;
-  });
-  return (mainHasText ? main : page).build(title, fallbackTitle);
+  const { title, pieces } = walk(html);
+  const main = pieces.filter(({ isMain }) => isMain);
+  const builder = createDocumentBuilder();
+  addPieces(main.length > 0 ? main : pieces, builder);
+  return builder.build(title, fallbackTitle);
+}
+
+/** A heading of a page, or a block of its text. */
+interface Piece {
+  /** A heading's level, or a block's kind. */
+  readonly what: number | DocumentBlock["kind"];
+  readonly text: string;
+  readonly isMain: boolean;
 }
 
 /** What takes in headings and blocks. */
 type BlockSink = Pick<DocumentBuilder, "heading" | "block">;
 
+function addPieces(pieces: readonly Piece[], sink: BlockSink): void {
+  for (const { what, text } of pieces) {
+    if (typeof what === "number") sink.heading(what, text);
+    else sink.block(what, text);
+  }
+}
+
 /** Hands on the headings and blocks of a piece of HTML. */
 export function addHtml(html: string, sink: BlockSink): void {
-  walk(html, (_, add) => add(sink));
+  addPieces(walk(html).pieces, sink);
 }
 
 /** The text of a piece of HTML, each of its blocks on a line of its own. */
 export function htmlText(html: string): string {
   if (!/[<&]/.test(html)) return tidy(html.replace(/[^\S\n]+|(?<!\n)\n(?!\n)/g, " "));
-  let text = "";
-  let skipped = 0;
-  /** A link to a part of a page, and where its text begins. */
-  let link: { readonly href: string; readonly from: number } | undefined;
-  const parser = new Parser({
-    onopentag(name, { href }) {
-      if (leftOut.has(name)) skipped++;
-      else if (name === "a") link = href?.includes("#") ? { href, from: text.length } : undefined;
-      else if (name === "br" || !inline.has(name)) text += "\n";
-    },
-    ontext: (piece) => void (text += skipped > 0 ? "" : piece.replace(/\s+/g, " ")),
-    onclosetag(name) {
-      if (leftOut.has(name)) skipped--;
-      else if (!inline.has(name)) text += "\n";
-      if (name !== "a" || link === undefined) return;
-      text = text.slice(0, link.from) + partLinkText(text.slice(link.from), link.href);
-      link = undefined;
-    },
-  });
-  parser.end(html);
-  return tidy(text);
+  return walk(html).pieces.map(({ text }) => text).join("\n");
 }
 
 /** Blanks and line ends as they show. */
@@ -107,10 +97,9 @@ function partLinkText(text: string, href: string): string {
   return /^\d{1,3}$/.test(shown) && /#.*(?:fn|ft\d|note|cite)/i.test(href) ? `[${shown}]` : text;
 }
 
-type Emit = (isMain: boolean, add: (builder: BlockSink) => void) => void;
-
-/** Hands the page's headings and blocks on, and returns its title. */
-function walk(html: string, emit: Emit): string | undefined {
+/** A page's title, headings and blocks. */
+function walk(html: string): { title: string | undefined; pieces: readonly Piece[] } {
+  const pieces: Piece[] = [];
   let title: string | undefined;
   let text = "";
   /** How many elements of a kind are open. */
@@ -133,10 +122,11 @@ function walk(html: string, emit: Emit): string | undefined {
     if (piece.trim() === "") return;
     if (table !== undefined) return open.pre > 0 ? table.code(piece) : table.text(piece);
     if (list !== undefined) return list.text(piece);
-    const level = heading;
-    if (level !== undefined) return emit(open.main > 0, (builder) => builder.heading(level, piece));
-    const kind = open.pre > 0 ? "code" : open.quote > 0 ? "quote" : "paragraph";
-    emit(open.main > 0, (builder) => builder.block(kind, piece));
+    add(heading ?? (open.pre > 0 ? "code" : open.quote > 0 ? "quote" : "paragraph"), piece);
+  }
+
+  function add(what: Piece["what"], text: string): void {
+    pieces.push({ what, text, isMain: open.main > 0 });
   }
 
   function openElement(name: string, href = ""): void {
@@ -171,15 +161,14 @@ function walk(html: string, emit: Emit): string | undefined {
   function closeTable({ kind, text }: BuiltTable): void {
     table = undefined;
     if (list !== undefined) return list.text(text);
-    emit(open.main > 0, (builder) => builder.block(kind, text));
+    add(kind, text);
   }
 
   function closeList(text: string): void {
     list = undefined;
     const isContents = listHas.links && !listHas.text;
     listHas = { links: false, text: false };
-    if (isContents) return;
-    emit(open.main > 0, (builder) => builder.block("list", text));
+    if (!isContents) add("list", text);
   }
 
   const parser = new Parser({
@@ -214,7 +203,7 @@ function walk(html: string, emit: Emit): string | undefined {
   });
   parser.end(html);
   flush();
-  return title;
+  return { title, pieces };
 }
 
 function isNoText(name: string, attributes: Readonly<Record<string, string>>): boolean {
@@ -321,15 +310,11 @@ function createTableRows() {
     },
     build(): BuiltTable {
       const filled = rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
-      const [first, ...rest] = filled;
       if (!hasText && codes.length === 1) return { kind: "code", text: codes[0] ?? "" };
-      const header = first?.isHeader && rest.length > 0 ? first.cells : undefined;
-      const body = (header === undefined ? filled : rest).map(({ cells }) => cells);
+      const hasHeader = filled[0]?.isHeader === true && filled.length > 1;
+      const text = tableText(filled.map(({ cells }) => cells), hasHeader);
       // a caption, say
-      return {
-        kind: "table",
-        text: [...outside, tableText(header, body)].filter((part) => part !== "").join("\n"),
-      };
+      return { kind: "table", text: [...outside, text].filter((part) => part !== "").join("\n") };
     },
   };
 }

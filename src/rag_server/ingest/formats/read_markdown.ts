@@ -120,9 +120,8 @@ function marked(token: Token): MarkedToken {
 }
 
 function tableOf(table: Tokens.Table): string {
-  const cells = (row: readonly Tokens.TableCell[]) =>
-    row.map((cell) => inlineText(cell.tokens).replace(/\s+/g, " "));
-  return tableText(cells(table.header), table.rows.map(cells));
+  const rows = [table.header, ...table.rows];
+  return tableText(rows.map((row) => row.map((cell) => inlineText(cell.tokens).replace(/\s+/g, " "))), true);
 }
 
 function listText(list: Tokens.List, indent: string): string {
@@ -152,7 +151,7 @@ function blockText(token: MarkedToken, indent: string): string {
     case "code":
       return indented(token.text, indent);
     case "html":
-      return indented(htmlBlockText(token.text), indent);
+      return indented(htmlText(token.text), indent);
     case "heading":
     case "paragraph":
       return indented(inlineText(token.tokens), indent);
@@ -161,12 +160,6 @@ function blockText(token: MarkedToken, indent: string): string {
     default:
       return "";
   }
-}
-
-function htmlBlockText(html: string): string {
-  const texts: string[] = [];
-  addHtml(html, { heading: (_, text) => texts.push(text), block: (_, text) => texts.push(text) });
-  return texts.join("\n");
 }
 
 function indented(text: string, indent: string): string {

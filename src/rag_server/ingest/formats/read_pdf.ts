@@ -1,6 +1,6 @@
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { PageStart, SourceDocument } from "../../../text/chunk_document.ts";
-import { createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
+import { cleanText, createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
 import { pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
 import { findTables, type PdfTable } from "./pdf_tables.ts";
 
@@ -28,13 +28,10 @@ export async function readPdf(bytes: Uint8Array, fallbackTitle: string, pageText
     if (pageTexts !== undefined) {
       const missing = pages.flatMap((page, at) => page.length > 0 || pageTexts.has(at + 1) ? [] : [at + 1]);
       if (missing.length > 0) return missing;
-      const type = typeOf(pages.flat());
-      for (const [page, text] of pageTexts) pages[page - 1] = pageLines(textItems(text, type), page);
+      const others = pages.flat();
+      for (const [page, text] of pageTexts) pages[page - 1] = textLines(text, page, others);
     }
-    const lines = withoutContents(
-      withoutRunningLines(pages).flat(),
-      ({ text }) => text,
-    );
+    const lines = withoutContents(withoutRunningLines(pages).flat(), ({ text }) => text);
     return documentOf(lines, await titleOf(pdf), fallbackTitle);
   } finally {
     await pdf.loadingTask.destroy();
@@ -57,25 +54,14 @@ async function itemsOf(pdf: Pdf, number: number): Promise<PdfItem[]> {
 /** In points. */
 const usualSize = 10;
 
-/** The type that most of the text has. */
-function typeOf(lines: readonly PdfLine[]): Pick<PdfItem, "font" | "fontSize"> {
-  return {
-    font: mostCommon(lines, ({ font }) => font) ?? "",
-    fontSize: mostCommon(lines, ({ size }) => size) ?? usualSize,
-  };
-}
-
-/** Text as though it stood on a page, a line below the other. */
-function textItems(text: string, type: ReturnType<typeof typeOf>): PdfItem[] {
-  const { fontSize } = type;
-  return text.split("\n").map((str, at) => ({
-    ...type,
-    str,
-    x: 0,
-    y: -at * fontSize,
-    width: str.length * fontSize / 2,
-    hasEOL: true,
-  }));
+/** Text as though it stood on a page, a line below the other, in the type that most of the file's text has. */
+function textLines(text: string, page: number, others: readonly PdfLine[]): PdfLine[] {
+  const font = mostCommon(others, (line) => line.font) ?? "";
+  const size = mostCommon(others, (line) => line.size) ?? usualSize;
+  return text.split("\n").flatMap((line, at) => {
+    const shown = cleanText(line).replace(/\s+/g, " ").trim();
+    return shown === "" ? [] : [{ page, column: 0, cells: [], text: shown, y: -at * size, size, font }];
+  });
 }
 
 async function titleOf(pdf: Pdf): Promise<string | undefined> {
@@ -123,10 +109,11 @@ function documentOf(
 }
 
 /** The first row is the header where no number is in it, and a column at most has no name. */
-function tableOf({ rows: [first = [], ...rows] }: PdfTable): string {
-  const isHeader = first.every((cell) => !/^[\d\s.,%()+-]+$/.test(cell)) &&
+function tableOf({ rows }: PdfTable): string {
+  const first = rows[0] ?? [];
+  const hasHeader = first.every((cell) => !/^[\d\s.,%()+-]+$/.test(cell)) &&
     first.filter((cell) => cell === "").length < 2;
-  return isHeader ? tableText(first, rows) : tableText(undefined, [first, ...rows]);
+  return tableText(rows, hasHeader);
 }
 
 /** A paragraph ends at a wider gap, at another size of type, and where a page's last line ends a sentence. */

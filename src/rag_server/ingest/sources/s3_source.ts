@@ -1,6 +1,6 @@
 import { AwsClient } from "aws4fetch";
 import { readSecretFile } from "../../../core/files/read_regular_file.ts";
-import { requestDocument } from "../../../http/public_document.ts";
+import { type DocumentResponse, requestDocument } from "../../../http/public_document.ts";
 import {
   childOf,
   childrenOf,
@@ -43,7 +43,13 @@ export function openS3Source(settings: S3Settings): RemoteSource {
       return await requestDocument(new URL(address), maxBytes, soon, { headers, isAllowed: () => true });
     }, signal);
     if (response.status === 200) return response;
-    const code = textOf(childOf(firstElement(response.body, "Error"), "Code"));
+    if (isPage(response)) throw new Error(aPage);
+    const error = firstElement(response.body, "Error");
+    const code = textOf(childOf(error, "Code"));
+    const other = response.headers.get("x-amz-bucket-region") || textOf(childOf(error, "Region"));
+    if (response.status >= 300 && response.status < 400 && /^[\w-]{1,64}$/.test(other)) {
+      throw new Error(`the bucket is in region ${other}, not ${region}; set region to ${other}`);
+    }
     throw new Error(`the server answers ${response.status}${/^\w{1,64}$/.test(code) ? ` (${code})` : ""}`);
   }
 
@@ -75,7 +81,9 @@ export function openS3Source(settings: S3Settings): RemoteSource {
         const before = token;
         const more = token === "" ? "" : `&continuation-token=${encoded(token)}`;
         const query = `list-type=2&prefix=${encoded(prefix)}${more}`;
-        const { body } = await get(`${root}?${query}`, maxListBytes, signal);
+        const response = await get(`${root}?${query}`, maxListBytes, signal);
+        if (isPage(response)) throw new Error(aPage);
+        const { body } = response;
         const list = firstElement(body, "ListBucketResult");
         if (!/<\/(?:\w+:)?ListBucketResult>\s*$/.test(decodeXml(body))) throw new Error(notWhole);
         files.push(...childrenOf(list, "Contents").flatMap(fileOf));
@@ -88,6 +96,10 @@ export function openS3Source(settings: S3Settings): RemoteSource {
   };
 }
 
+/** Whether a server that people look at answers, where a list or an error as of S3 would be XML. */
+const isPage = ({ headers }: DocumentResponse) => /^text\/html\b/i.test(headers.get("content-type") ?? "");
+
+const aPage = "a web page answers, as of a console; set endpoint to the address of the server's S3 interface";
 const notWhole = "the server's list is not whole";
 
 /** As signatures want it (RFC 3986, section 2.3). */

@@ -190,3 +190,27 @@ Deno.test("openS3Source() signs with the key in a file before that of the enviro
     /Cannot use the secret key in .*empty/,
   );
 });
+
+Deno.test("a bucket of another region, and the page of a console, are told of in a sentence", async () => {
+  await using server = startBucketServer();
+  const refusedWith = async (
+    body: string,
+    status: number,
+    headers: Record<string, string>,
+    message: string,
+  ) => {
+    server.state.fault = () => new Response(body, { status, headers });
+    const [source] = server.source().configured;
+    await assert.rejects(async () => await source?.remote.list(AbortSignal.timeout(10_000)), { message });
+  };
+  const elsewhere = "the bucket is in region eu-central-1, not us-east-1; set region to eu-central-1";
+  const moved = "<Error><Code>PermanentRedirect</Code><Region>eu-central-1</Region></Error>";
+  await refusedWith(moved, 301, {}, elsewhere);
+  await refusedWith("", 307, { "x-amz-bucket-region": "eu-central-1" }, elsewhere);
+  await refusedWith("", 301, { "x-amz-bucket-region": "a b" }, "the server answers 301");
+  const page =
+    "a web page answers, as of a console; set endpoint to the address of the server's S3 interface";
+  for (const status of [200, 404]) {
+    await refusedWith("<html>Log in</html>", status, { "content-type": "text/html; charset=utf-8" }, page);
+  }
+});

@@ -118,8 +118,7 @@ export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
       texts.push(line);
     }
     endRun();
-    const [header, ...body] = texts;
-    builder.block("table", hasHeader(table, rows) ? tableText(header, body) : tableText(undefined, texts));
+    builder.block("table", tableText(texts, hasHeader(table, rows)));
     addAsides();
   }
 

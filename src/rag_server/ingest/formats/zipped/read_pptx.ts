@@ -92,7 +92,5 @@ function slideTable(table: XmlElement): string {
       }),
     );
   }
-  const [first, ...rest] = rows;
-  const hasHeader = childOf(table, "tblPr")?.attributes["firstRow"] === "1" && rest.length > 0;
-  return hasHeader ? tableText(first, rest) : tableText(undefined, rows);
+  return tableText(rows, childOf(table, "tblPr")?.attributes["firstRow"] === "1" && rows.length > 1);
 }

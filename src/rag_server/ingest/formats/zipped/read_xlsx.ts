@@ -151,7 +151,7 @@ function addRows(rows: readonly SheetRow[], builder: DocumentBuilder): void {
     const lineOf = ({ cells }: SheetRow) =>
       columns.map((column) => cells.get(column)?.text.replace(/\s+/g, " ") ?? "");
     if (columns.length === 1) builder.block("paragraph", body.flatMap(lineOf).join("\n"));
-    else builder.block("table", tableText(header && lineOf(header), body.map(lineOf)));
+    else builder.block("table", tableText(all.map(lineOf), header !== undefined));
   }
 }
 
