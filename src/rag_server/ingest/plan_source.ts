@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
-import { pathBelow, type Source } from "./assign_sources.ts";
+import type { Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
-import { isInside, isThere } from "./given_paths.ts";
+import { isThere } from "./given_paths.ts";
 import { type FileRecord, type IngestRecords, moveRecords, saveSource } from "./ingest_record.ts";
 import type { IngestTable } from "./ingest_table.ts";
 import type { FileReader } from "./read_changed_file.ts";
@@ -27,7 +28,7 @@ export async function planSource(
   found: FoundFiles,
   context: PlanContext,
 ): Promise<SourcePlan | string> {
-  const refusal = whyTwice(source, context) ??
+  const refusal = whyTwice(source, found, context) ??
     (source.isNamed ? undefined : await whyUnclear(source, context));
   if (refusal !== undefined) return refusal;
   const records = new Map(filesOf(source.name, context.records).map((file) => [file.path, file]));
@@ -57,15 +58,16 @@ export async function savePlans(
   });
 }
 
-/** Why a folder is not read whose files the table has from another source: that one is the same folder, or lies in it. */
+/** Why a folder or file is not read that the table has from another source already. */
 function whyTwice(
-  { name, folder, isWhole, scopes }: Source,
-  { records: { sources }, ownNames }: PlanContext,
+  { name, folder }: Source,
+  { files }: FoundFiles,
+  { records, ownNames }: PlanContext,
 ): string | undefined {
-  const paths = new Set(scopes.map((scope) => scope.path));
-  const other = sources.find((known) =>
-    isWhole && !ownNames.has(known.name) && isInside(known.folder, folder) &&
-    isWithin(pathBelow(folder, known.folder), paths)
+  const places = new Set(files.map(({ location }) => location.normalize("NFC")));
+  const other = records.sources.find((known) =>
+    !ownNames.has(known.name) &&
+    filesOf(known.name, records).some(({ path }) => places.has(join(known.folder, path).normalize("NFC")))
   );
   if (other === undefined) return undefined;
   const [it, keepName] = other.folder === folder ? ["it", "keep that name, or "] : [other.folder, ""];

@@ -174,6 +174,8 @@ testWithPgvector(
     await fixture.ingest({ paths: [one] });
     await fixture.ingest({ paths: [two], sourceName: "other" });
     assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "other:b.md"]);
+    const [twice = ""] = (await fixture.ingest({ paths: [one], sourceName: "other" })).refusals;
+    assert.match(twice, /the table has it as source "docs", and would have the files twice/);
   },
 );
 
