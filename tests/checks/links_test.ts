@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 
 const root = new URL("../../", import.meta.url);
 
@@ -33,4 +34,18 @@ Deno.test("every link between the pages leads to a file and a heading that are t
     }
   }
   assert.deepEqual(broken, []);
+});
+
+Deno.test("every test that a page names is there", async () => {
+  const files = (await readdir(new URL("tests", root), { recursive: true })).map((file) => `tests/${file}`);
+  const missing: string[] = [];
+  let named = 0;
+  for (const [path, page] of pages) {
+    for (const [, name = ""] of page.matchAll(/`((?:[\w-]+\/)*[a-z]\w*_test\.ts)`/g)) {
+      named++;
+      if (!files.some((file) => file === name || file.endsWith(`/${name}`))) missing.push(`${path}: ${name}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+  assert.ok(named > 20, `${named}`);
 });
