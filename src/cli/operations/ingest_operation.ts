@@ -30,7 +30,7 @@ export interface IngestOperationOptions
  * `invalid` where some files failed
  */
 export async function ingestOperation(options: IngestOperationOptions, print: Print): Promise<void> {
-  const { pipeline, json, progress, now, logger } = options;
+  const { pipeline, json, progress, now, logger, isFurther = false } = options;
   const start = now();
   const seconds = () => Math.round((now() - start) / 100) / 10;
   let summary: IngestSummary;
@@ -46,16 +46,18 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   const { sources, fault, failed, skipped, refusals } = summary;
   for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
   const { added, changed, removed } = summary;
-  const isNews = !options.isFurther || added + changed + removed > 0;
+  const isNews = !isFurther || added + changed + removed > 0;
   if (json && isNews) print(jsonText(summaryJson(summary, options, seconds())));
-  else if (options.isFurther) furtherLines(summary, options, isNews).forEach(print);
-  else if (sources.length > 0 || refusals.length === 0) {
+  else if (isFurther && isNews) print(furtherLine(summary, options));
+  else if (isNews && (sources.length > 0 || refusals.length === 0)) {
     summaryLines(summary, options, seconds()).forEach(print);
   }
   if (fault !== undefined) throw new AppError(fault.code, `Cannot go on with ${pipeline}: ${fault.message}`);
   const reasons = [
     ...refusals,
-    ...(failed.length > 0 ? [`Cannot ingest ${counted(failed.length, "file")}`] : []),
+    ...(failed.length > 0
+      ? [`Cannot ingest ${counted(failed.length, "file")}${isFurther ? examplesOf(failed) : ""}`]
+      : []),
   ];
   if (reasons.length === 0) return;
   throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
@@ -151,18 +153,14 @@ function summaryLines(
 }
 
 /** Of a run that follows another one. */
-function furtherLines(
-  { added, changed, removed, chunksWritten, failed }: IngestSummary,
+function furtherLine(
+  { added, changed, removed, chunksWritten }: IngestSummary,
   { pipeline }: IngestOperationOptions,
-  isNews: boolean,
-): string[] {
-  const time = new Date().toISOString();
-  const news = `Ingested into ${pipeline}: ${added} added, ${changed} changed, ${removed} removed; ` +
+): string {
+  return `${
+    new Date().toISOString()
+  } Ingested into ${pipeline}: ${added} added, ${changed} changed, ${removed} removed; ` +
     `${counted(chunksWritten, "chunk")} written`;
-  return [
-    ...(isNews ? [`${time} ${news}`] : []),
-    ...failed.map(({ path, reason }) => `${time} Failed: ${visible(path)}: ${visible(reason)}`),
-  ];
 }
 
 const shownExamples = 3;
@@ -175,6 +173,12 @@ function skippedLines(skipped: readonly FileNote[]): string[] {
     const examples = notes.slice(0, shownExamples).map(({ path }) => path);
     return [reason, `${notes.length}: ${examples.join(", ")}${notes.length > shownExamples ? ", …" : ""}`];
   }));
+}
+
+/** For a run that prints no list of them. */
+function examplesOf(failed: readonly FileNote[]): string {
+  const shown = failed.slice(0, shownExamples).map(({ path, reason }) => `${path}: ${reason}`);
+  return `: ${shown.join("; ")}${failed.length > shownExamples ? "; …" : ""}`;
 }
 
 function section(heading: string, lines: readonly string[]): string[] {

@@ -130,7 +130,10 @@ async function usePipeline(
           signal: work,
           stopping: signal,
           logger,
-        }, print).finally(() => isFurther = flags.isOn("watch"));
+        }, (line) => {
+          isFurther = flags.isOn("watch");
+          print(line);
+        });
       };
       if (!flags.isOn("watch")) return await ingestOnce(signal);
       const folders = configured.filter(({ remote, otherPipeline }) => !remote && !otherPipeline);

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
-import type { Source } from "./assign_sources.ts";
+import { pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
-import { isThere } from "./given_paths.ts";
+import { isInside, isThere } from "./given_paths.ts";
 import { type FileRecord, type IngestRecords, moveRecords, saveSource } from "./ingest_record.ts";
 import type { IngestTable } from "./ingest_table.ts";
 import type { FileReader } from "./read_changed_file.ts";
@@ -60,14 +60,20 @@ export async function savePlans(
 
 /** Why a folder or file is not read that the table has from another source already. */
 function whyTwice(
-  { name, folder }: Source,
+  { name, folder, isWhole, scopes }: Source,
   { files }: FoundFiles,
   { records, ownNames }: PlanContext,
 ): string | undefined {
   const places = new Set(files.map(({ location }) => location.normalize("NFC")));
+  const read = new Set(scopes.map(({ path }) => path));
+  const isRead = (known: { folder: string; isWhole: boolean }) =>
+    isWhole && (known.folder === folder ? known.isWhole : isInside(known.folder, folder)) &&
+    isWithin(pathBelow(folder, known.folder), read);
   const other = records.sources.find((known) =>
     !ownNames.has(known.name) &&
-    filesOf(known.name, records).some(({ path }) => places.has(join(known.folder, path).normalize("NFC")))
+    filesOf(known.name, records).some(({ path }) =>
+      isRead(known) || places.has(join(known.folder, path).normalize("NFC"))
+    )
   );
   if (other === undefined) return undefined;
   const [it, keepName] = other.folder === folder ? ["it", "keep that name, or "] : [other.folder, ""];

@@ -101,6 +101,25 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
   ]);
 });
 
+testWithPgvector(
+  "ingestOperation() tells in a line what a further run changed, and else prints nothing",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ "a.md": "Some text.", "b.pdf": "%PDF-1.7 broken" });
+    const first = await operate(fixture, { isFurther: true });
+    assert.match(
+      first.printed.join("\n"),
+      /^\d{4}-\S+Z Ingested into handbook: 1 added, 0 changed, 0 removed; 1 chunk written$/,
+    );
+    for (const json of [false, true]) {
+      const { printed, error } = await operate(fixture, { isFurther: true, json });
+      assert.deepEqual(printed, []);
+      assert.ok(error instanceof Error);
+      assert.match(error.message, /^Cannot ingest 1 file: b\.pdf: \S/);
+    }
+  },
+);
+
 testWithPgvector("ingestOperation() prints JSON, and says a provider's fault after it", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ "a.md": "# A\n\nSome text.", "c.css": "{}" });

@@ -151,6 +151,36 @@ testWithPgvector("a folder is refused while the table has its files from another
   assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/b.md", "docs:api/v2/c.md"]);
 });
 
+testWithPgvector("a folder is refused too where the files in it have other names now", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two." });
+  const [docs = "", api = ""] = ["docs", "docs/api"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [api] });
+  await rename(join(api, "b.md"), join(api, "c.md"));
+  for (const options of [{ paths: [docs] }, { paths: [api], sourceName: "other" }]) {
+    const [refusal = ""] = (await fixture.ingest(options)).refusals;
+    assert.match(refusal, / as source "api", and would have the files twice; /);
+  }
+  assert.deepEqual(await fixture.column(knownSql), ["api:b.md"]);
+});
+
+testWithPgvector("a source elsewhere that gets another name is refused until it is removed", async () => {
+  await using fixture = await createIngestFixture();
+  // whoever reads it keeps the bytes
+  const read = () => Promise.resolve({ bytes: Uint8Array.of(84, 101, 120, 116), mark: "1" });
+  const remote = { list: () => Promise.resolve([{ path: "a.md", mark: "1", read }]) };
+  const sourceOf = (name: string) => ({ paths: [], configured: [{ name, path: "git:/repository", remote }] });
+  await fixture.ingest(sourceOf("old"));
+  const [refusal = ""] = (await fixture.ingest(sourceOf("new"))).refusals;
+  assert.match(
+    refusal,
+    /the table has it as source "old", and would have the files twice; keep that name, or remove/,
+  );
+  await fixture.ingest({ ...sourceOf("new"), sourceName: "old", isRemovalConfirmed: true });
+  assert.equal((await fixture.ingest(sourceOf("new"))).added, 1);
+  assert.deepEqual(await fixture.column(knownSql), ["new:a.md"]);
+});
+
 testWithPgvector("a source that moved out of a folder is not taken in by it in the same run", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/c.md": "Three." });

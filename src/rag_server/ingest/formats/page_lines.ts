@@ -108,7 +108,11 @@ function runText(run: readonly PdfItem[]): string {
     text += item.str;
     if (item.str !== "") last = item;
   }
-  // type has one sign for letters that touch
+  return lineText(text);
+}
+
+/** What a line of print says: type has one sign for letters that touch. */
+export function lineText(text: string): string {
   return cleanText(text).replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC"))
     .replace(/\s+/g, " ").trim();
 }

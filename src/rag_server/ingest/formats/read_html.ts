@@ -78,7 +78,27 @@ export function addHtml(html: string, sink: BlockSink): void {
 /** The text of a piece of HTML, each of its blocks on a line of its own. */
 export function htmlText(html: string): string {
   if (!/[<&]/.test(html)) return tidy(html.replace(/[^\S\n]+|(?<!\n)\n(?!\n)/g, " "));
-  return walk(html).pieces.map(({ text }) => text).join("\n");
+  let text = "";
+  let skipped = 0;
+  /** A link to a part of a page, and where its text begins. */
+  let link: { readonly href: string; readonly from: number } | undefined;
+  const parser = new Parser({
+    onopentag(name, { href }) {
+      if (leftOut.has(name)) skipped++;
+      else if (name === "a") link = href?.includes("#") ? { href, from: text.length } : undefined;
+      else if (name === "br" || !inline.has(name)) text += "\n";
+    },
+    ontext: (piece) => void (text += skipped > 0 ? "" : piece.replace(/\s+/g, " ")),
+    onclosetag(name) {
+      if (leftOut.has(name)) skipped--;
+      else if (!inline.has(name)) text += "\n";
+      if (name !== "a" || link === undefined) return;
+      text = text.slice(0, link.from) + partLinkText(text.slice(link.from), link.href);
+      link = undefined;
+    },
+  });
+  parser.end(html);
+  return tidy(text);
 }
 
 /** Blanks and line ends as they show. */

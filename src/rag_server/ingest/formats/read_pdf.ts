@@ -1,7 +1,7 @@
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { PageStart, SourceDocument } from "../../../text/chunk_document.ts";
-import { cleanText, createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
-import { pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
+import { createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
+import { lineText, pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
 import { findTables, type PdfTable } from "./pdf_tables.ts";
 
 /** Texts of pages that have none themselves, by page, from 1. */
@@ -59,7 +59,7 @@ function textLines(text: string, page: number, others: readonly PdfLine[]): PdfL
   const font = mostCommon(others, (line) => line.font) ?? "";
   const size = mostCommon(others, (line) => line.size) ?? usualSize;
   return text.split("\n").flatMap((line, at) => {
-    const shown = cleanText(line).replace(/\s+/g, " ").trim();
+    const shown = lineText(line);
     return shown === "" ? [] : [{ page, column: 0, cells: [], text: shown, y: -at * size, size, font }];
   });
 }

@@ -43,11 +43,12 @@ export function openS3Source(settings: S3Settings): RemoteSource {
       return await requestDocument(new URL(address), maxBytes, soon, { headers, isAllowed: () => true });
     }, signal);
     if (response.status === 200) return response;
-    if (isPage(response)) throw new Error(aPage);
+    if (response.status < 500 && isPage(response)) throw new Error(aPage);
     const error = firstElement(response.body, "Error");
     const code = textOf(childOf(error, "Code"));
     const other = response.headers.get("x-amz-bucket-region") || textOf(childOf(error, "Region"));
-    if (response.status >= 300 && response.status < 400 && /^[\w-]{1,64}$/.test(other)) {
+    const isElsewhere = response.status >= 300 && response.status < 400 && other !== region;
+    if (isElsewhere && /^[\w-]{1,64}$/.test(other)) {
       throw new Error(`the bucket is in region ${other}, not ${region}; set region to ${other}`);
     }
     throw new Error(`the server answers ${response.status}${/^\w{1,64}$/.test(code) ? ` (${code})` : ""}`);
@@ -82,7 +83,7 @@ export function openS3Source(settings: S3Settings): RemoteSource {
         const more = token === "" ? "" : `&continuation-token=${encoded(token)}`;
         const query = `list-type=2&prefix=${encoded(prefix)}${more}`;
         const response = await get(`${root}?${query}`, maxListBytes, signal);
-        if (isPage(response)) throw new Error(aPage);
+        if (response.status < 500 && isPage(response)) throw new Error(aPage);
         const { body } = response;
         const list = firstElement(body, "ListBucketResult");
         if (!/<\/(?:\w+:)?ListBucketResult>\s*$/.test(decodeXml(body))) throw new Error(notWhole);

@@ -180,6 +180,15 @@ Hidden *text*.
   );
 });
 
+Deno.test("readMarkdown() keeps all text of HTML within a line or a cell", () => {
+  const text = '| part |\n| --- |\n| <ul><li><a href="#x">one</a></li></ul> |\n\n' +
+    'Press <button>Save</button> to <span class="sr-only">really</span> keep it.\n';
+  assert.deepEqual(
+    readMarkdown(text, "notes").sections.flatMap(({ blocks }) => blocks.map((block) => block.text)),
+    ["| part |\n| --- |\n| one |", "Press to really keep it."],
+  );
+});
+
 Deno.test("readMarkdown() leaves out names of headings and tables of contents, and keeps footnotes", () => {
   assert.deepEqual(
     shown(`- [Install](#install)

@@ -149,7 +149,7 @@ Deno.test("readPdf() asks for the texts of pages without text, and reads them li
   const pages = [[{ text: "Typed.", y: 700, size: 12 }], [], []];
   assert.deepEqual(await readPdf(examplePdf(pages), "file", new Map()), [2, 3]);
   assert.deepEqual(await readPdf(examplePdf(pages), "file", new Map([[2, ""]])), [3]);
-  const texts = new Map([[2, "Of a scan, with a hy-\nphen.\n\nNext paragraph.\n\f"], [3, ""]]);
+  const texts = new Map([[2, "Of a scan, with a hy-\nphen.\n\nNext e\ufb00ect.\n\f"], [3, ""]]);
   assert.deepEqual(await readPdf(examplePdf(pages), "file", texts), {
     title: "file",
     sections: [{
@@ -157,7 +157,7 @@ Deno.test("readPdf() asks for the texts of pages without text, and reads them li
       blocks: [
         { kind: "paragraph", text: "Typed.", pages: [{ at: 0, page: 1 }] },
         { kind: "paragraph", text: "Of a scan, with a hyphen.", pages: [{ at: 0, page: 2 }] },
-        { kind: "paragraph", text: "Next paragraph.", pages: [{ at: 0, page: 2 }] },
+        { kind: "paragraph", text: "Next effect.", pages: [{ at: 0, page: 2 }] },
       ],
     }],
   });

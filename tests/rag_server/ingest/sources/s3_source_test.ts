@@ -208,9 +208,11 @@ Deno.test("a bucket of another region, and the page of a console, are told of in
   await refusedWith(moved, 301, {}, elsewhere);
   await refusedWith("", 307, { "x-amz-bucket-region": "eu-central-1" }, elsewhere);
   await refusedWith("", 301, { "x-amz-bucket-region": "a b" }, "the server answers 301");
+  await refusedWith("", 307, { "x-amz-bucket-region": "us-east-1" }, "the server answers 307");
   const page =
     "a web page answers, as of a console; set endpoint to the address of the server's S3 interface";
   for (const status of [200, 404]) {
     await refusedWith("<html>Log in</html>", status, { "content-type": "text/html; charset=utf-8" }, page);
   }
+  await refusedWith("<html>", 501, { "content-type": "text/html" }, "the server answers 501");
 });
