@@ -11,6 +11,7 @@ Deno.test("a release names what the console's page is made of, with its licences
     ["preact", "@codemirror/view", "@lezer/common"].every((name) => names.includes(name)),
     names.join(),
   );
+  assert.ok(!names.includes("zod"), "of which the page takes types alone");
   assert.deepEqual(packages.filter(({ licence }) => licence !== "MIT"), []);
   const notices = await thirdPartyNotices(packages, root);
   assert.match(notices, /^preact 11[^]*Copyright[^]*Jason Miller/m);

@@ -85,10 +85,21 @@ export async function shippedPackages(sources: Iterable<string>, root: URL): Pro
   );
   const { npmCache } = JSON.parse(await runDeno(["info", "--json"], root));
   const ofBundle = packagesOfFiles(sources, await lockOf("deno.lock"));
-  const others = (await lockOf("console/deno.lock")).filter(({ key }) =>
-    ofBundle.every((one) => one.key !== key)
-  );
+  const ofPage = carried(await lockOf("console/deno.lock"), ["@hono/zod-openapi", "zod"]);
+  const others = ofPage.filter(({ key }) => ofBundle.every((one) => one.key !== key));
   return await Promise.all([...ofBundle, ...others].map((one) => describePackage(one, npmCache)));
+}
+
+/** The packages that a project asks for, and theirs, but for those of which it takes types alone. */
+function carried(locked: readonly LockedPackage[], forTypes: readonly string[]): LockedPackage[] {
+  const keys = new Set(
+    locked.filter(({ isDirect, name }) => isDirect && !forTypes.includes(name)).map(({ key }) => key),
+  );
+  // it grows meanwhile
+  for (const key of keys) {
+    for (const each of locked.find((one) => one.key === key)?.dependencies ?? []) keys.add(each);
+  }
+  return locked.filter(({ key }) => keys.has(key));
 }
 
 async function runDeno(args: readonly string[], root: URL): Promise<string> {
