@@ -1,3 +1,4 @@
+import { cp } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import denoConfig from "../deno.json" with { type: "json" };
@@ -16,10 +17,10 @@ export interface Bundle extends AsyncDisposable {
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** What modules read from beside them; a bundle has all of both in one folder. */
+/** Files and folders that modules read from beside them; a bundle has all of both in one folder. */
 const filesOfModules = {
   ...Object.fromEntries(
-    ["shop_questions.yaml", "shop_tables.sql", "shop_views.sql"].map((name) => [
+    ["handbook", "shop_questions.yaml", "shop_tables.sql", "shop_views.sql"].map((name) => [
       name,
       new URL(`../src/demo/${name}`, import.meta.url),
     ]),
@@ -89,7 +90,7 @@ export async function bundleProgram(): Promise<Bundle> {
   await rewriteModules(folder);
   await nameChunks(folder);
   for (const [name, source] of Object.entries(filesOfModules)) {
-    await Deno.copyFile(source, join(folder, name));
+    await cp(source, join(folder, name), { recursive: true });
   }
   const { unstable } = denoConfig;
   await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ unstable }));

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { PackedFile } from "../src/core/files/packed_files.ts";
@@ -67,7 +68,9 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
   await Deno.writeFile(extended, new Blob(parts).stream(), { mode: 0o755 });
 
   // the executable has each file's time: the same files make the same executable
-  for await (const { name } of Deno.readDir(bundle.folder)) await Deno.utime(join(bundle.folder, name), 0, 0);
+  for (const name of await readdir(bundle.folder, { recursive: true })) {
+    await Deno.utime(join(bundle.folder, name), 0, 0);
+  }
   // V8's cache would be a file in the temporary folder with a known name, where anybody may put code for others to run
   const options = ["--no-check", "--no-code-cache", ...permissions, `--v8-flags=${v8Flags}`];
   const includes = included.flatMap((path) => ["--include", path]);
