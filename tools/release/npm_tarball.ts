@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { packBeside } from "../compile_program.ts";
 import { type Bundle, bundlerVersion } from "../bundle_program.ts";
 import { permissions, v8Flags } from "../../src/app/processes/runtime.ts";
@@ -44,7 +45,11 @@ export async function npmTarball(
   add("program/options.json", JSON.stringify(options));
   add("program/start.js", await Deno.readTextFile(new URL("packaging/npm/start.js", root)));
   await packBeside(bundle.folder);
-  const names = (await Array.fromAsync(Deno.readDir(bundle.folder))).map(({ name }) => name);
+  const entries = await readdir(bundle.folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) =>
+    join(parentPath, name)
+  );
+  const names = paths.map((path) => relative(bundle.folder, path));
   for (const name of names.sort()) add(`program/${name}`, await Deno.readFile(join(bundle.folder, name)));
   return await tarGz(files, time);
 }

@@ -250,7 +250,9 @@ Deno.test("a logout at the issuer ends access at once; a token that is not just 
 
   const token = await provider.sign(good("once"), { typ: "logout+jwt" });
   const answer = await send(token);
-  assert.deepEqual([answer.status, answer.headers.get("cache-control")], [200, "no-store"]);
+  assert.equal(answer.status, 200);
+  // an older runtime is told here, too, that nothing is to be compressed
+  assert.match(answer.headers.get("cache-control") ?? "", /^no-store(?:, no-transform)?$/);
   assert.equal(await status(accessToken), 401);
   assert.equal((await client.refresh(refreshToken)).status, 400);
 
