@@ -98,7 +98,7 @@ export async function startPgliteInstance(options: StartOptions) {
   worker.postMessage({ ...start, files, outstanding: outstanding.buffer }, [port2, ...transferred]);
   const instance = {
     terminate,
-    /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendError */
+    /** Runs whole messages. Optional: the status, which output without ReadyForQuery at its end does not have. @throws BackendError */
     async execute(
       messages: Uint8Array,
       { send, signal, timeoutMs }: ExecuteOptions,
