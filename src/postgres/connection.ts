@@ -246,11 +246,21 @@ function createConnection(
   /** Behind a pooler, BackendKeyData is the pooler's own, and the next transaction may get another backend. */
   async function findPooler(): Promise<void> {
     if (options.settings === undefined) return;
-    const { rows } = await client.query<[string]>({
-      text: "SELECT pg_catalog.pg_backend_pid()::text",
-      rowMode: "array",
-    });
-    holdsSettings = Number(rows[0]?.[0]) === processId();
+    holdsSettings = await backendId() === processId();
+  }
+
+  async function backendId(): Promise<number> {
+    try {
+      const { rows } = await client.query<[string]>({
+        text: "SELECT pg_catalog.pg_backend_pid()::text",
+        rowMode: "array",
+      });
+      return Number(rows[0]?.[0]);
+    } catch (error) {
+      // a busy server takes longer for a session's first statement than a short statement timeout allows
+      if (error instanceof pg.DatabaseError && error.code === "57014") return await backendId();
+      throw error;
+    }
   }
 
   async function cancel(timeoutMs = cancelTimeoutMs): Promise<void> {

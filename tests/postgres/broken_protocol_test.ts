@@ -16,12 +16,18 @@ function message(kind: string, content: readonly number[], length = 4 + content.
   return Buffer.concat([head, Buffer.from(content)]);
 }
 
+const bytes = (text: string) => [...Buffer.from(text)];
+
 const ready = message("Z", ["I".charCodeAt(0)]);
 const loggedIn = [message("R", [0, 0, 0, 0]), message("K", [0, 0, 0, 1, 0, 0, 0, 2]), ready];
 
-/** A server that lets everyone in and answers every statement with these bytes. */
+/** A server that lets everyone in, answers the first statements with `firstAnswers`, and each after them with `answer`. */
 async function startServer(
-  { greeting = Buffer.concat(loggedIn), answer = ready }: { greeting?: Buffer; answer?: Buffer },
+  { greeting = Buffer.concat(loggedIn), firstAnswers = [], answer = ready }: {
+    greeting?: Buffer;
+    firstAnswers?: readonly Buffer[];
+    answer?: Buffer;
+  },
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const clients = new Set<Socket>();
   const server = createServer((client) => {
@@ -29,7 +35,8 @@ async function startServer(
     client.on("error", () => {});
     client.once("data", () => {
       client.write(greeting);
-      client.on("data", () => client.write(answer));
+      const answers = [...firstAnswers];
+      client.on("data", () => client.write(answers.shift() ?? answer));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -44,7 +51,7 @@ async function startServer(
   };
 }
 
-const errorWithoutEnd = message("E", [..."Mno end"].map((char) => char.charCodeAt(0)));
+const errorWithoutEnd = message("E", bytes("Mno end"));
 
 const brokenAnswers: Readonly<Record<string, Buffer>> = {
   "a row of length 0": message("D", [], 0),
@@ -60,7 +67,7 @@ const brokenAnswers: Readonly<Record<string, Buffer>> = {
   "a description of a negative number of columns": message("T", [0xff, 0xff]),
   "a description that is cut off": message("T", [0x7f, 0xff]),
   "an error without an end": errorWithoutEnd,
-  "a notice without an end": message("N", [..."M"].map((char) => char.charCodeAt(0))),
+  "a notice without an end": message("N", bytes("M")),
   "a login in the middle": message("R", [0, 0, 0, 99]),
   "an error without a byte": message("E", []),
 };
@@ -126,7 +133,7 @@ for (
 }
 
 Deno.test("long answers are read, one after another", async () => {
-  const complete = message("C", [..."SELECT 1\0"].map((char) => char.charCodeAt(0)));
+  const complete = message("C", bytes("SELECT 1\0"));
   await using server = await startServer({ answer: Buffer.concat([described, row, complete, ready]) });
   const connection = await open(server.url);
   for (let n = 0; n < 20; n++) {
@@ -134,4 +141,14 @@ Deno.test("long answers are read, one after another", async () => {
     assert.equal(rows[0]?.[0].length, mebibyte);
   }
   await connection.close();
+});
+
+Deno.test("a statement timeout that is too short for a session's first statement does not keep it out", async () => {
+  const cancelled = Buffer.concat([message("E", bytes("SERROR\0C57014\0Mtoo slow\0\0")), ready]);
+  const processId = message("D", [0, 1, 0, 0, 0, 1, ...bytes("1")]);
+  const answer = Buffer.concat([described, processId, message("C", bytes("SELECT 1\0")), ready]);
+  await using server = await startServer({ firstAnswers: [cancelled, cancelled], answer });
+  const options = databaseOptions(server.url, { statementTimeoutMs: 1 });
+  await using connection = await connect(options, { signal: forever, logger: silentLogger });
+  assert.equal(connection.holdsSettings, true);
 });

@@ -102,7 +102,7 @@ testWithPostgres("readCatalog() names no table or column that the role may not r
 testWithPostgres("readCatalog() is whole whatever the bounds for statements are", async () => {
   await using fixture = await createCatalogFixture(
     "DO $$ BEGIN FOR n IN 1..300 LOOP EXECUTE format('CREATE TABLE t%s (id int, name text)', n); END LOOP; END $$",
-    { maxRows: 10, maxBytes: 1_000, statementTimeoutMs: 1 },
+    { maxRows: 10, maxBytes: 1_000, statementTimeoutMs: 20 },
   );
   const { tables } = await readCatalog(fixture.database, request);
   assert.equal(tables.length, 300);
