@@ -23,12 +23,13 @@ export function startThread<Request, Reply>(
   return {
     /** Its answer to the first message. Rejects where the worker ends before. */
     started: pending.promise,
-    /** One request at a time. @param moved buffers that it has for itself, not copied @throws {Error} where the worker has ended */
-    ask(request: Request, moved: Transferable[] = []): Promise<Reply> {
+    /** One request at a time. @param moved buffers that it has for itself, not copied @throws {Error} where the worker has ended, or the request cannot be sent */
+    async ask(request: Request, moved: Transferable[] = []): Promise<Reply> {
+      if (broken !== undefined) throw broken;
+      // it throws where a request cannot be sent, so that there is no answer to wait for
+      port.postMessage(request, moved);
       pending = Promise.withResolvers();
-      if (broken !== undefined) pending.reject(broken);
-      else port.postMessage(request, moved);
-      return pending.promise;
+      return await pending.promise;
     },
     /** What was asked, and has no answer, is rejected. */
     close(): void {
