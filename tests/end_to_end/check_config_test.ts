@@ -91,14 +91,25 @@ http:
       issuer: https://login.example.com
       audience: a
       introspection: { client_id: postern, client_secret_file: issuer }
+pipelines:
+  - name: docs
+    database: { database: a }
+    tables: [{ table: docs, text_column: content, vector_column: embedding }]
+    embedding_llm: { provider: local }
+    rag_llm: { provider: local }
+    sources: [{ git: { url: "https://git.example.com/docs.git", token_file: git } }]
 `);
   await Deno.writeTextFile(join(folder.path, "there"), "secret");
   const { code, stdout } = await check(folder.configFile);
   assert.equal(code, 0);
-  assert.deepEqual(stdout.match(/^WARNING .*$/gm)?.map((line) => line.replaceAll(folder.path, "")), [
-    "WARNING http.auth.identity_provider.introspection.client_secret_file: there is no file /issuer",
-    "WARNING databases[0].password_file: there is no file /db",
-  ]);
+  assert.deepEqual(
+    stdout.match(/^WARNING .*there is no.*$/gm)?.map((line) => line.replaceAll(folder.path, "")),
+    [
+      "WARNING http.auth.identity_provider.introspection.client_secret_file: there is no file /issuer",
+      "WARNING databases[0].password_file: there is no file /db",
+      "WARNING pipelines[0].sources[0].git.token_file: there is no file /git",
+    ],
+  );
 });
 
 Deno.test("-check-config and a start warn of administrators of the console without an account", async () => {

@@ -48,7 +48,7 @@ export async function requireServedPaths(
 
 /** Settings whose files a start looks at by itself, folders that only -ingest looks at, and models, which are folders or files. */
 const lookedAtElsewhere =
-  /^(data_dir|custom_definitions_path|audit\.file|traces\.ca_file|.*\.(embedded|token_file|user_file|(cert|key|chain)_file|logo_file|path|model_path))$/;
+  /^(data_dir|custom_definitions_path|audit\.file|traces\.ca_file|.*\.(embedded|auth\.(token|user)_file|(cert|key|chain)_file|logo_file|path|model_path))$/;
 
 /**
  * One warning for each file with a secret or a certificate that cannot be read. They are read when they are needed, so a
