@@ -26,8 +26,8 @@ export async function startReplicas(
   { config = "", auth = "", users = ["alice", "bob"], count = 2, isStateAway = false }: {
     /** Settings of the file's top level besides. */
     config?: string;
-    /** Settings of `http.auth` besides, in YAML's flow style; `ISSUER` stands for the balancer's address. */
-    auth?: string;
+    /** Settings of `http.auth` besides, in YAML's flow style; the balancer's address makes them. */
+    auth?: string | ((issuer: string) => string | Promise<string>);
     users?: readonly string[];
     count?: number;
     /** Whether the state does not answer at the start. */
@@ -39,6 +39,7 @@ export async function startReplicas(
   const app = made.use(await createTestDatabase());
   const staging = made.use(await createTestDatabase());
   const balancer = made.use(await startRoundRobin());
+  const ofAuth = typeof auth === "string" ? auth : await auth(balancer.url);
   const url = new URL(state.url);
   const folders: ConfigFolder[] = [];
   const proxies: SeverableProxy[] = [];
@@ -51,7 +52,7 @@ export async function startReplicas(
     const folder = made.use(
       await createConfigFolder(`
 state: { database: ${state.database.name}, host: 127.0.0.1, port: ${proxy.port}, user: ${state.role}, password: "${url.password}", sslmode: disable, grace: 5s }
-http: { auth: { ${auth.replaceAll("ISSUER", balancer.url)} } }
+http: { auth: { ${ofAuth} } }
 databases: [${databaseEntry("app", app.name)}, ${databaseEntry("staging", staging.name)}]
 ${config}
 `),

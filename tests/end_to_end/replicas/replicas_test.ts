@@ -1,13 +1,23 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { z } from "zod";
 import { administer, logIn, password } from "../../support/accounts.ts";
 import { testWithPostgres } from "../../support/database.ts";
+import {
+  type IdentityProvider,
+  loginClient,
+  startIdentityProvider,
+} from "../../support/identity_provider.ts";
+import { codeOf, dora } from "../../support/issuer_login.ts";
 import { createFormBrowser, createOauthClient } from "../../support/oauth_server.ts";
 import { type Replicas, startReplicas } from "../../support/replicas.ts";
 import { freePort } from "../../support/token_issuer.ts";
 import { runProgram } from "../../support/server_process.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+
+const oauthOf = (issuer: string) => `oauth: { issuer: "${issuer}" }`;
 
 const at = (replicas: Replicas, index: number) => {
   const server = replicas.servers[index];
@@ -183,7 +193,7 @@ testWithPostgres("a cancellation reaches the call at another replica, and no oth
 });
 
 testWithPostgres("OAuth goes on where each step is another replica's", async () => {
-  await using replicas = await startReplicas({ auth: 'oauth: { issuer: "ISSUER" }' });
+  await using replicas = await startReplicas({ auth: oauthOf });
   const issuer = replicas.balancer.url;
   // both orders: whichever replica answers a step, the other answers the next
   for (let round = 0; round < 2; round++) {
@@ -212,6 +222,39 @@ testWithPostgres("OAuth goes on where each step is another replica's", async () 
   assert.ok(folder !== undefined);
   const clients = JSON.parse(await administer(folder, "-list-clients", "-json"));
   assert.equal(clients.length, 2);
+});
+
+testWithPostgres("a login at the issuer goes on at the other replica", async () => {
+  await using made = new AsyncDisposableStack();
+  const folder = made.use(await temporaryFolder());
+  const secret = join(folder.path, "secret");
+  await Deno.writeTextFile(secret, loginClient.secret);
+  let provider: IdentityProvider | undefined;
+  await using replicas = await startReplicas({
+    users: [],
+    async auth(issuer) {
+      provider = made.use(await startIdentityProvider({ redirectUri: `${issuer}/oauth/login/callback` }));
+      provider.meet(dora);
+      const login =
+        `{ issuer: "${provider.issuer}", client_id: ${loginClient.id}, client_secret_file: "${secret}" }`;
+      return `oauth: { issuer: "${issuer}", login: ${login} }`;
+    },
+  });
+  assert.ok(provider !== undefined);
+  const issuer = replicas.balancer.url;
+  const client = await createOauthClient(issuer);
+  for (let round = 0; round < 2; round++) {
+    if (round === 1) await ping(issuer, "none");
+    const browser = createFormBrowser(issuer, undefined, [provider.issuer]);
+    const consent = await browser.open(client.authorizeUrl());
+    const { status, body } = await client.exchange(
+      codeOf(await browser.submit(consent, { action: "allow" })),
+    );
+    assert.equal(status, 200, JSON.stringify(body));
+    for (const server of replicas.servers) {
+      assert.equal(await ping(server.url, String(body["access_token"])), 200);
+    }
+  }
 });
 
 testWithPostgres(
@@ -247,7 +290,7 @@ testWithPostgres(
 );
 
 testWithPostgres("a logout is told once the state has it, and ends no process where it cannot", async () => {
-  await using replicas = await startReplicas({ auth: 'oauth: { issuer: "ISSUER" }' });
+  await using replicas = await startReplicas({ auth: oauthOf });
   const [proxy] = replicas.proxies;
   assert.ok(proxy !== undefined);
   const [cut, other] = [at(replicas, 0), at(replicas, 1)];
@@ -269,7 +312,7 @@ testWithPostgres("a logout is told once the state has it, and ends no process wh
 });
 
 testWithPostgres("a server that starts while the state is away waits, and says for what", async () => {
-  await using replicas = await startReplicas({ auth: 'oauth: { issuer: "ISSUER" }', isStateAway: true });
+  await using replicas = await startReplicas({ auth: oauthOf, isStateAway: true });
   const server = at(replicas, 0);
   const ready = await fetch(`${server.url}/ready`);
   const { status, state } = await ready.json();
