@@ -1,6 +1,7 @@
 import { createSlices } from "../core/async/yield.ts";
 import { countCharacters } from "../text/chunk_document.ts";
 import { splitSentences } from "../text/sentences.ts";
+import { figuresIn } from "../text/figures.ts";
 import { hasFigure, isFunctionWord, topicsOf, words } from "../text/words.ts";
 import { searchStem } from "../text/word_stem.ts";
 
@@ -26,7 +27,15 @@ const leastShared = 0.5;
 const leastWords = 3;
 
 const mark = /[[【［]\s*\d{1,9}(?:\s*[,;、，–-]\s*\d{1,9})*\s*[\]】］]/gu;
-const leadingMarks = new RegExp(`^(?:${mark.source}\\s*)+[.。\\s]*`, "u");
+const markup = "(?:[*_\\s]|</?(?:sup|b|i|em|strong)>)*";
+const leadingMarks = new RegExp(`^(?:${mark.source}${markup})+[.。\\s]*`, "u");
+/** Those that follow a full stop would hide it from what splits sentences. */
+const marksBetween = new RegExp(
+  `(?<=[\\p{Sentence_Terminal}…]["'”’»)\\]」』】）]{0,4})${markup}(?:${mark.source}${markup})+(?=[^\\s\\p{Ll}])`,
+  "gu",
+);
+const marksBeforeStop = new RegExp(`(?:${mark.source})+[.!?](?=\\p{Lu})`, "gu");
+const codeOrFence = /```[\s\S]*?(?:```|$)|`[^`\n]+`/g;
 /** No prompt shows more documents, and no sentence needs to cite more. */
 const mostCited = 100;
 
@@ -83,7 +92,15 @@ interface CitedSentence {
 /** Numbers often follow the full stop: then they belong to the sentence before, unless that has some of its own. */
 function citedSentences(answer: string): CitedSentence[] {
   const sentences: CitedSentence[] = [];
-  for (const { text, start, end } of splitSentences(answer)) {
+  const code = answer.replace(codeOrFence, (written) => written.replace(/[[【［]/g, "·"));
+  const blanks = (written: string) => " ".repeat(written.length);
+  const split = splitSentences(
+    code.replace(marksBetween, blanks).replace(marksBeforeStop, (written) => `${written.slice(0, -2)}. `),
+  );
+  for (const [at, { start: said, end }] of split.entries()) {
+    const between = code.slice(split[at - 1]?.end ?? 0, said).search(mark);
+    const start = between === -1 ? said : (split[at - 1]?.end ?? 0) + between;
+    const text = code.slice(start, end);
     const [leading] = leadingMarks.exec(text) ?? [];
     const last = sentences.at(-1);
     if (leading === undefined || last === undefined || last.numbers.length > 0) {
@@ -93,7 +110,7 @@ function citedSentences(answer: string): CitedSentence[] {
     last.numbers = numbersIn(leading);
     last.end = start + leading.trimEnd().length;
     const rest = start + leading.length;
-    if (rest < end) sentences.push({ start: rest, end, numbers: numbersIn(answer.slice(rest, end)) });
+    if (rest < end) sentences.push({ start: rest, end, numbers: numbersIn(code.slice(rest, end)) });
   }
   return sentences;
 }
@@ -113,11 +130,12 @@ type Claim = ReturnType<typeof claimOf>;
 
 /** What a sentence says, as far as it can be looked up. */
 function claimOf(text: string, isGerman: boolean) {
-  const topics = [...topicsOf(text)].filter((topic) => !hasFigure(topic));
-  const figures = words(text).filter(hasFigure).flatMap(figuresOf);
+  const { figures: all, rest } = figuresIn(text);
+  const figures = all.map(({ readings }) => readings).filter((readings) => readings.length > 0);
+  const topics = [...topicsOf(rest)].filter((topic) => !hasFigure(topic));
   const isNone = /^\s*#{1,6}\s|[:?：？]["'”’»)*_]*\s*$/u.test(text);
   const isClaim = !isNone && (topics.length >= leastWords || figures.length > 0);
-  return { isClaim, topics, figures, ...namesIn(text, isGerman) };
+  return { isClaim, topics, figures, ...namesIn(rest, isGerman) };
 }
 
 type Evidence = ReturnType<typeof evidenceOf>;
@@ -128,7 +146,9 @@ function evidenceOf(passage: string) {
   return {
     stems: new Set(all.map(searchStem)),
     topics: topicsOf(passage),
-    figures: new Set(all.filter(hasFigure).flatMap(figuresOf).flat()),
+    figures: new Set(
+      figuresIn(passage).figures.flatMap(({ given }) => given),
+    ),
     small: smallWords(passage),
   };
 }
@@ -149,26 +169,6 @@ function isSupported(
   return shared.length >= leastShared * topics.length;
 }
 
-/** The figures of a word, each as all that it may be read as: 3.500 is more than three, or more than three thousand. */
-function figuresOf(word: string): string[][] {
-  const parts = word.split(/[.,]/);
-  // a date, which may stand as 2024-05-17 elsewhere
-  if (parts.length === 3 && parts.some((part) => part.length === 4)) {
-    return parts.map((part) => [plain(part)]);
-  }
-  const [, digits] = /^(\d+)\p{L}+$/u.exec(word) ?? [];
-  if (digits !== undefined) return [[word, plain(digits)]];
-  const isGrouped = /^\d{1,3}([.,]\d{3})+$/.test(word);
-  const decimals = parts.at(-1) ?? "";
-  const decimal = parts.length > 1 ? [plain(`${parts.slice(0, -1).join("")}.${decimals}`)] : [];
-  return [[...(isGrouped || parts.length === 1 ? [plain(parts.join(""))] : []), ...decimal, word]];
-}
-
-/** Without zeros that say nothing. */
-function plain(figure: string): string {
-  return /^\d{1,15}(\.\d{1,15})?$/.test(figure) ? String(Number(figure)) : figure;
-}
-
 /** Of German, whose nouns are all written in capitals. */
 const germanWords: ReadonlySet<string> = new Set(
   "der das dem den des und ist sind nicht ein eine fur mit von zu im auf wird werden".split(" "),
@@ -185,7 +185,8 @@ function namesIn(text: string, isGerman: boolean) {
   let isFirst = true;
   for (const { 0: token, index } of text.matchAll(/\p{L}[\p{L}\p{M}\p{N}]*/gu)) {
     const [word = ""] = words(token);
-    const isCapital = /^\p{Lu}/u.test(token) && !isFunctionWord(word) && !(isGerman && word === "die");
+    const isCapital = /^\p{Lu}/u.test(token) && !hasFigure(word) && !isFunctionWord(word) &&
+      !(isGerman && word === "die");
     const following = text.slice(index + token.length);
     if (isGerman) {
       if (isCapital && previous !== "" && text.endsWith(`${previous} `, index)) names.push(word);

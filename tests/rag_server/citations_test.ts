@@ -98,6 +98,59 @@ Deno.test("a number, date or name that the source lacks is not verified", async 
   );
 });
 
+for (
+  const [source, right, wrong] of [
+    ["Gesperrt ist der Hafen seit dem 17. Mai 2024.", "17. Mai 2024", "17. Juni 2024"],
+    ["Gesperrt ist der Hafen seit dem 17. Mai 2024.", "17.05.2024", "17.5.2023"],
+    ["Gesperrt ist der Hafen seit dem 17. Mai.", "17. Mai", "18. Mai"],
+    ["Gesperrt ist der Hafen seit dem 17. Mai.", "17.05.2024", "17.06.2024"],
+    ["Hafen: gesperrt seit 5/6/2024", "5. Juni 2024", "6. Juni 2024"],
+    ["La oficina abre el 3 de septiembre de 2025", "3.9.2025", "3 de octubre de 2025"],
+    ["Le musée ferme le 1er août 2023", "01/08/2023", "1er mai 2023"],
+    ["Музей закрыт с 1 марта 2024 года", "1.03.2024", "1 мая 2024"],
+    ["The port opened in May 2024", "May 2024", "June 2024"],
+    ["博物館は2024年5月17日から閉館", "2024-05-17", "2024年17月5日"],
+    ["员工享有十五天带薪年假", "15天", "三十天"],
+    ["员工享有二千五百元", "2500元", "二千六百元"],
+    ["Die Frist beträgt vier Wochen", "4 Wochen", "sechs Wochen"],
+    ["It opens at six", "6", "nine"],
+    ["It runs 15,000 miles", "15 000 miles", "16 000 miles"],
+    ["The pump MV-77 is on", "MV77", "MV78"],
+    ["The pump MV77 is on", "MV-77", "MV-78"],
+    ["عدد الأيام 30", "٣٠", "٣١"],
+  ] as const
+) {
+  Deno.test(`of "${source}" ${right} is verified, and ${wrong} is not`, async () => {
+    const cited = (figure: string) =>
+      told(`${source.replace(/\P{L}*$/u, "")}: ${figure} [1].`, [`${source} x`]);
+    assert.ok((await cited(right)).every(([, , verified]) => verified), right);
+    assert.ok((await cited(wrong)).some(([, , verified]) => !verified), wrong);
+  });
+}
+
+Deno.test("a number right behind a full stop ends its sentence, in markup too", async () => {
+  const [leave, invented] = ["Annual leave is 30 days", "It eats tourists daily"];
+  for (
+    const answer of [
+      `${leave}.[1] ${invented}.`,
+      `**${leave}.** [1] ${invented}.`,
+      `${leave}.<sup>[1]</sup> ${invented}.`,
+      `“${leave}.”[1] “${invented}.”`,
+      `${leave} [1].${invented}.`,
+    ]
+  ) {
+    assert.deepEqual((await told(answer)).map(([, sources, verified]) => [sources, verified]), [
+      [[1], true],
+      [[], false],
+    ], answer);
+  }
+});
+
+Deno.test("brackets in code name no source", async () => {
+  const answer = "Annual leave of 30 days is `leave[2]` in code [1].\n\n```\nx = leave[2]\n```";
+  assert.deepEqual((await told(answer)).map(([, sources]) => sources), [[1]]);
+});
+
 Deno.test("words that the source lacks are not verified, other words for some are", async () => {
   assert.deepEqual(
     await judged(
