@@ -105,6 +105,8 @@ export interface PipelineAnswer {
   readonly completionTokens?: number;
   /** Whether no model was asked, as no document was near enough. */
   readonly isUnanswered?: true;
+  /** Whether the answer reached the longest that its model may write, and ends there. */
+  readonly isCut?: boolean;
 }
 
 /** Any number of chunks, then one `done`; an error is thrown. */
@@ -264,11 +266,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return { request: { ...prompt, span, signal, onUsage }, sources, searchQuery, usages };
   }
 
-  function resultOf({ sources, searchQuery, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "request">) {
+  function resultOf(
+    { sources, searchQuery, usages }: Omit<Awaited<ReturnType<typeof prepare>>, "request">,
+    isCut = false,
+  ) {
     const tokensUsed = usages.reduce((sum, usage) => sum + tokensOf(usage), 0);
     const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
     const isUnanswered = sources.length === 0 && { isUnanswered: true as const };
-    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens, ...isUnanswered };
+    const marks = { ...isUnanswered, ...(isCut && { isCut }) };
+    return { ...defined({ searchQuery }), sources, tokensUsed, completionTokens, ...marks };
   }
 
   return {
@@ -283,12 +289,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.sources.length === 0) return { answer: notAnswered, ...resultOf(prepared) };
-      const { text, usage } = await timed(durations.answer, () => completion.complete(prepared.request));
+      const { text, usage, isCut } = await timed(
+        durations.answer,
+        () => completion.complete(prepared.request),
+      );
       prepared.usages.push(usage);
-      return { answer: text, ...resultOf(prepared) };
+      return { answer: text, ...resultOf(prepared, isCut) };
     },
     async *stream(query) {
       const prepared = await prepare(query);
+      let isCut = false;
       if (prepared.sources.length === 0) {
         yield { type: "chunk", content: notAnswered };
       } else {
@@ -296,13 +306,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         try {
           for await (const part of completion.stream(prepared.request)) {
             if (part.type === "text") yield { type: "chunk", content: part.text };
-            else prepared.usages.push(part.usage);
+            else {
+              prepared.usages.push(part.usage);
+              isCut = part.isCut;
+            }
           }
         } finally {
           durations.answer.observe(performance.now() - startedAt);
         }
       }
-      yield { type: "done", ...resultOf(prepared) };
+      yield { type: "done", ...resultOf(prepared, isCut) };
     },
     async findDocuments(query) {
       const { searchQuery, documents, stored, usages } = await find(query, false);

@@ -98,7 +98,7 @@ export function createChatWire(
     whole({ answer: content, ...result }, includeSources) {
       const annotations = includeSources ? annotationsOf(content, result.sources) : [];
       const message = { role: "assistant", content, refusal: null, annotations };
-      const choices = [{ ...plain, message, finish_reason: "stop" }];
+      const choices = [{ ...plain, message, finish_reason: finishOf(result) }];
       const usage = usageOf(result);
       return { ...base, object: "chat.completion", choices, usage, ...ownOf(result, includeSources) };
     },
@@ -111,7 +111,7 @@ export function createChatWire(
       }
       const annotations = includeSources ? annotationsOf(streamed, event.sources) : [];
       const delta = { ...first, ...(annotations.length > 0 && { annotations }) };
-      const last = chunk([{ ...plain, delta, finish_reason: "stop" }], ownOf(event, includeSources));
+      const last = chunk([{ ...plain, delta, finish_reason: finishOf(event) }], ownOf(event, includeSources));
       return [last, ...(includeUsage ? [chunk([], { usage: usageOf(event) })] : []), "[DONE]"];
     },
     lateError: (error) => [JSON.stringify(errorBody(error))],
@@ -119,6 +119,8 @@ export function createChatWire(
 }
 
 type Result = Omit<PipelineAnswer, "answer">;
+
+const finishOf = ({ isCut }: Result) => isCut ? "length" : "stop";
 
 function ownOf({ sources, searchQuery }: Result, includeSources: boolean) {
   const shown = ({ id, content, score, title, source, url }: Source) =>

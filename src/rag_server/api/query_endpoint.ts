@@ -406,11 +406,12 @@ const queryFace: QuestionFace = {
 /** What a reply says of an answer besides its text. */
 async function shownOf(
   answer: string,
-  { sources, searchQuery, isUnanswered }: Omit<AnswerReport, "tokensUsed">,
+  { sources, searchQuery, isUnanswered, isCut }: Omit<AnswerReport, "tokensUsed">,
   includeSources: boolean,
 ) {
   const mark = {
     ...(isUnanswered && { answered: false as const }),
+    ...(isCut && { truncated: true as const }),
     ...defined({ search_query: searchQuery }),
   };
   if (!includeSources) return mark;

@@ -79,6 +79,10 @@ const answered = z.literal(false).optional().describe(
   "false where no document was near enough, and no model was asked; else left out",
 );
 
+const truncated = z.literal(true).optional().describe(
+  "true where the answer reached the longest that its model may write, and ends there; else left out",
+);
+
 const sources = z.array(source).optional().describe(
   "The documents that the answer was made from, where they were asked for and the pipeline permits it",
 );
@@ -87,6 +91,7 @@ export const queryReply = z.object({
   answer: z.string().openapi({ example: "Set archive_mode and …" }),
   search_query: searchQuery,
   answered,
+  truncated,
   sources,
   citations,
   tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
@@ -100,6 +105,7 @@ const chunkEvent = z.object({
 const doneEvent = z.object({
   type: z.literal("done"),
   answered,
+  truncated,
   search_query: searchQuery,
   sources,
   citations,

@@ -29,7 +29,7 @@ function createGate() {
 }
 
 /** A server over the handbook, of whose pages the first has an address. */
-async function createFixture(config: RagConfig = {}) {
+async function createFixture(config: RagConfig = {}, isCut = false) {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await createHandbookDatabase());
   await database.query(`ALTER TABLE pages ADD url text, ADD title text;
@@ -38,6 +38,7 @@ async function createFixture(config: RagConfig = {}) {
   const texts = createGate();
   const openai = opening.use(createVendor("openai", { embed: topicVector }));
   const anthropic = opening.use(createVendor("anthropic", {
+    isCut,
     answer: ({ system }) =>
       system.startsWith("You prepare a search")
         ? ["How many days of leave do contractors get?"]
@@ -442,5 +443,30 @@ testWithPgvector(
         paths.includes(path),
       );
     }
+  },
+);
+
+testWithPgvector(
+  "an answer that its model cut is told as such, whole and streamed, by both faces",
+  async () => {
+    await using fixture = await createFixture({}, true);
+    const { client, rag } = fixture;
+    const whole = await client.chat.completions.create(ask(leave));
+    assert.equal(whole.choices[0]?.finish_reason, "length");
+    const chunks = await Array.fromAsync(
+      await client.chat.completions.create({ ...ask(leave), stream: true }),
+    );
+    assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, "length");
+    const post = async (stream: boolean) => {
+      const body = JSON.stringify({ query: leave, stream });
+      const headers = { "content-type": "application/json" };
+      return await (await fetch(`${rag.process.url}/v1/pipelines/handbook`, {
+        method: "POST",
+        headers,
+        body,
+      })).text();
+    };
+    assert.equal(JSON.parse(await post(false)).truncated, true);
+    assert.match(await post(true), /"type":"done","truncated":true/);
   },
 );
