@@ -23,6 +23,8 @@ const exclusion = new RegExp(
   `${before}-(${quoted}|[cC](?:#|[+]{2})|\\p{L}[\\p{L}\\p{M}\\p{N}]+(?:[-_./][\\p{L}\\p{M}\\p{N}]+)*)`,
   "gu",
 );
+/** The languages whose names end with signs. */
+const signed = /(?<![\p{L}\p{N}])[cC](?:#|[+]{2})/u;
 const phrase = new RegExp(`${before}(?:${quoted})|「[^「」\\n]{1,200}」`, "gu");
 
 /**
@@ -33,7 +35,7 @@ export function readOperators(asked: string): AskedOperators {
   // PostgreSQL has no place for NUL in a text
   const question = asked.replaceAll("\0", " ");
   const rest = question.replace(exclusion, " ");
-  const tellsSomething = words(rest).some((word) => !isFunctionWord(word));
+  const tellsSomething = words(rest).some((word) => !isFunctionWord(word)) || signed.test(rest);
   const text = tellsSomething ? rest : question;
   const found = (from: string, expression: RegExp, group: number) =>
     Array.from(from.matchAll(expression), (match) => match[group] ?? "")
@@ -72,7 +74,8 @@ export function anyWordSql(words: readonly string[], text: string, config: strin
 }
 
 function hasPhraseSql(phrase: string): SqlText {
-  const found = phrase.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const found = (phrase.match(/(?<![\p{L}\p{N}])[cC](?:#|[+]{2})|[\p{L}\p{M}\p{N}]+/gu) ?? [])
+    .map((word) => word.replace("++", "[+][+]"));
   const isOpen = (letter: string | undefined) => letter === undefined || isUnspaced.test(letter);
   const start = isOpen(found[0]?.[0]) ? "" : `(?<!${noBlank})`;
   const end = isOpen(found.at(-1)?.at(-1)) ? "" : `(?!${noBlank})`;

@@ -13,7 +13,8 @@ const monthSql = (name: string) =>
 
 const day = "([0-9]{1,2})";
 const year = "([0-9]{4})(?![0-9])";
-const apart = "(?<![a-z0-9])";
+const letter = "a-zα-ωа-яђ-џґ";
+const apart = `(?<![${letter}0-9])`;
 
 /** Dates with day, month and year: a regular expression, and SQL for the three of its match `m`. */
 const dates: readonly (readonly [expression: string, year: string, month: string, day: string])[] = [
@@ -44,11 +45,11 @@ const mostLetters = 40_000;
 const ways = [
   ["([a-z](?:#|[+][+]))", "SELECT m[1]"],
   [
-    "([a-z0-9]+(?:[-_/\\u2010-\\u2013][a-z0-9]+)+)",
-    "SELECT w FROM regexp_replace(m[1], '[^a-z0-9]', '', 'g') w WHERE length(w) <= 32 AND w ~ '[0-9]' AND w ~ '[a-z]'",
+    `([${letter}0-9]+(?:[-_/\\u2010-\\u2013][${letter}0-9]+)+)`,
+    `SELECT w FROM regexp_replace(m[1], '[^${letter}0-9]', '', 'g') w WHERE length(w) <= 32 AND w ~ '[0-9]' AND w ~ '[${letter}]'`,
   ],
   [
-    "(?:([a-z]{2,})([0-9]{2,})[a-z]{0,2}|([0-9]+(?:[.,][0-9]+)?)([a-zµ]{1,4}))(?![a-z0-9])",
+    `(?:([${letter}]{2,})([0-9]{2,})[${letter}]{0,2}|([0-9]+(?:[.,][0-9]+)?)([${letter}µ]{1,4}))(?![${letter}0-9])`,
     "SELECT w FROM unnest(m) w WHERE w IS NOT NULL",
   ],
   [

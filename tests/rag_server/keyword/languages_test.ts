@@ -18,6 +18,8 @@ const probes: Readonly<Record<string, readonly Probe[]>> = {
     ["5GB of memory", "A plan with 5 GB", "A plan with 7 GB"],
     ["AX-204-B", "Order part AX204B here", "Order part AX-205-B here"],
     ["ax204b", "Order part AX-204-B here", "Order part AX-205-B here"],
+    ["нц300", "Насос НЦ-300 стоит", "Насос НЦ-301 стоит"],
+    ["НЦ 300", "Насос НЦ300 стоит", "Насос НЦ301 стоит"],
     ["rfc2616", "As RFC 2616 says", "As RFC 2617 says"],
     ["2024-05-17", "It began on May 17th, 2024", "It began on May 18th, 2024"],
     ["17 May 2024", "Logged at 2024-05-17", "Logged at 2024-05-18, in May, day 17"],

@@ -10,6 +10,7 @@ Deno.test("readOperators() reads phrases in quotes of several languages, and exc
       ['jaguar -"big cat"', [], ['"big cat"']],
       ["-AX-204-B offers", [], ["AX-204-B"]],
       ["books -C++", [], ["C++"]],
+      ["C++ -C#", [], ["C#"]],
       ["„höhere Gewalt“ Klausel", ["„höhere Gewalt“"], []],
       ["clause «force majeure»", ["«force majeure»"], []],
       ["“smart quotes”", ["“smart quotes”"], []],
@@ -45,7 +46,8 @@ const docs = `
   INSERT INTO docs VALUES
     (1, 'Majeure events and the force of habit', '[1,0]'), (2, 'A Force Majeure; the clause', '[0,1]'),
     (3, 'The clause of cars', '[1,0.1]'), (4, 'Jaguars are cats', '[0.9,0.1]'), (5, 'A jaguar is a car', '[1,0]'),
-    (6, 'Fast cars', '[1,0.01]');
+    (6, 'Fast cars', '[1,0.01]'), (7, 'Written in C++, not in C#', '[0,1]'), (8, 'Up to 90 °C; our C compiler', '[0,1]'),
+    (9, 'C++: a reference', '[0,1]');
   CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops);`;
 
 for (const vectorWeight of [0, 0.5]) {
@@ -67,6 +69,9 @@ for (const vectorWeight of [0, 0.5]) {
         assert.ok((await ids('clause "no such phrase"')).length >= 2, "without one, as if without quotes");
         // only the beginning of so long a question is looked up
         assert.deepEqual(await ids(`${"clause ".repeat(300)} "fast cars"`), [6]);
+        assert.deepEqual((await ids('"C++"')).toSorted(), [7, 9]);
+        assert.deepEqual(await ids('"c#" lessons'), [7]);
+        assert.ok(!(await ids("C++ -C#")).includes(7));
         const without = await ids("jaguar -car");
         assert.ok(without.includes(4));
         assert.ok(without.every((id) => ![3, 5, 6].includes(id)), String(without));
