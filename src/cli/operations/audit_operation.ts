@@ -22,11 +22,16 @@ export async function verifyAuditFiles(
   const missing = await missingTrails(files);
   const faults = [
     ...trails.flatMap(({ fault }) => fault === undefined ? [] : [`Cannot vouch for ${fault}`]),
-    ...missing.map((file) => `Cannot vouch for all processes: ${file} is missing`),
+    ...missing.map(({ file, why }) => `Cannot vouch for all processes: ${file} ${why}`),
   ];
   if (json) {
     const results = trails.map(({ asJson }, at) => ({ file: files[at], ...asJson }));
-    print(jsonText(files.length + missing.length === 1 ? trails[0]?.asJson : { files: results, missing }));
+    print(jsonText(
+      files.length + missing.length === 1 ? trails[0]?.asJson : {
+        files: results,
+        missing: missing.map(({ file }) => file),
+      },
+    ));
   } else {
     for (const { text } of trails) if (text !== undefined) print(text);
     if (faults.length > 0) throw new AppError("conflict", faults.join("\n"));
@@ -54,20 +59,21 @@ async function resultOf(
 }
 
 /** Trails of several processes that belong to some that were given: those with lower numbers, and those beside them. */
-async function missingTrails(files: readonly string[]): Promise<string[]> {
+async function missingTrails(files: readonly string[]): Promise<{ file: string; why: string }[]> {
   const last = new Map<string, number>();
   for (const { first, number } of files.map(processOfFile)) {
     last.set(first, Math.max(number, last.get(first) ?? 1));
   }
   const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
-  const missing: string[] = [];
+  const missing: { file: string; why: string }[] = [];
   for (const [first, highest] of last) {
     for (let number = 1; number <= mostProcesses; number++) {
       const file = fileOfProcess(first, number);
       if (files.includes(file)) continue;
       // a single one may have been taken elsewhere
       const isMeant = files.length > 1 && number < highest;
-      if (isMeant || await isThere(file) || await isThere(headPathOf(file))) missing.push(file);
+      if (await isThere(file)) missing.push({ file, why: "was not given" });
+      else if (isMeant || await isThere(headPathOf(file))) missing.push({ file, why: "is missing" });
     }
   }
   return missing;

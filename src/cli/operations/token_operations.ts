@@ -75,7 +75,8 @@ export async function addToken(settings: AddTokenSettings, output: OperationOutp
     ["Note", record.annotation ?? "-"],
     [
       "Database",
-      record.database ?? record.limits?.databases?.join(", ") ?? "every database that is open to all users",
+      record.database ?? record.limits?.databases?.join(", ") ??
+        (record.limits?.pipelines ? "none" : "every database that is open to all users"),
     ],
     ...(record.limits ? [["Only", limitsText(record.limits)] as const] : []),
     ["Expires", record.expiresAt === null ? "never" : plainTime(record.expiresAt)],

@@ -84,7 +84,7 @@ Deno.test("-verify-audit verifies the trails of several processes, and names tho
   // one alone leads to those beside it
   const alone = await verify(third);
   assert.deepEqual([alone.code, alone.json.missing], [1, [first, fourth]]);
-  assert.match(alone.text, /Cannot vouch for all processes: .*audit\.jsonl is missing/);
+  assert.match(alone.text, /Cannot vouch for all processes: .*audit\.jsonl was not given/);
   // `audit*` names what belongs to them too
   await Deno.remove(`${fourth}.head`);
   const glob = await verify(first, `${first}.head`, third, `${third}.head`);

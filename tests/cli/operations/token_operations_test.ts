@@ -201,6 +201,15 @@ Deno.test("-add-token limits a token, and says so", async () => {
   assert.deepEqual(warnings, []);
 });
 
+Deno.test("-add-token says that a token for pipelines alone reads no database", async () => {
+  const { printed } = await run(
+    undefined,
+    (tokenFile, output) =>
+      addToken({ tokenFile, json: false, limits: { pipelines: "docs" }, databaseNames: ["main"] }, output),
+  );
+  assert.match(printed.join("\n"), /^ {2}Database {2}none$/m);
+});
+
 Deno.test("-add-token warns of names where the configuration has none of their kind", async () => {
   const limits = { pipelines: "docs", databases: "main" };
   const { warnings } = await run(
