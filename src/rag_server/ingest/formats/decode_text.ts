@@ -3,20 +3,31 @@ import { analyse } from "chardet";
 /** The encoding of files without a byte order mark that are not UTF-8, name none and show none. */
 const oldEncoding = "windows-1252";
 
+/** Encodings whose bytes are those of ASCII, with escapes: as UTF-8 they are read without an error. */
+const escaped = /^(?:iso-2022-|hz-)/i;
+const japaneseEscapes = ["\u001b$@", "\u001b$B", "\u001b(J"];
+
 /**
- * The bytes as text, or undefined where they are none. UTF-16 is known by its byte order mark alone.
+ * The bytes as text, or undefined where they are none.
  *
- * @param declared what the file says of itself, such as a page's `charset`
+ * @param declared what the file, or who sends it, says: such as a page's `charset`. UTF-8 counts first, as many say wrong
  */
 export function decodeText(bytes: Uint8Array, declared: string | undefined): string | undefined {
   const marked = bytes[0] === 0xff && bytes[1] === 0xfe
     ? "utf-16le"
     : bytes[0] === 0xfe && bytes[1] === 0xff
     ? "utf-16be"
-    : undefined;
+    : unmarkedUtf16(bytes);
   if (marked !== undefined) return decodeAs(marked, bytes);
   if (isBinary(bytes)) return undefined;
-  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(guessEncoding(bytes), bytes) ??
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, sampleBytes));
+  const stateful = escaped.test(declared ?? "")
+    ? declared
+    : japaneseEscapes.some((each) => start.includes(each))
+    ? "iso-2022-jp"
+    : undefined;
+  return decodeAs(stateful, bytes) ?? decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ??
+    decodeAs(guessEncoding(bytes), bytes) ??
     decodeAs(oldEncoding, bytes);
 }
 
@@ -47,6 +58,26 @@ function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | und
     // bytes that are not in it, or an encoding that nobody knows
     return undefined;
   }
+}
+
+/** UTF-16 of mostly ASCII has a NUL in every other byte. */
+function unmarkedUtf16(bytes: Uint8Array): string | undefined {
+  const sample = bytes.subarray(0, sampleBytes);
+  const nuls = (odd: number) =>
+    sample.filter((byte, at) => byte === 0 && at % 2 === odd).length / sample.length;
+  const [even, odd] = [nuls(0), nuls(1)];
+  if (Math.max(even, odd) < 0.3 || Math.min(even, odd) > 0.01) return undefined;
+  return odd > even ? "utf-16le" : "utf-16be";
+}
+
+const ofWindows = [...new TextDecoder(oldEncoding).decode(Uint8Array.from({ length: 256 }, (_, at) => at))];
+const bytesOfWindows = new Map(ofWindows.map((letter, byte) => [letter, byte]));
+
+/** A text whose UTF-8 was taken for Windows-1252, as it should be; any other as it is. */
+export function repaired(text: string): string {
+  if (!/[\u00c2-\u00f4]/.test(text)) return text;
+  const bytes = Uint8Array.from(text, (letter) => bytesOfWindows.get(letter) ?? 0);
+  return bytes.includes(0) ? text : decodeAs("utf-8", bytes) ?? text;
 }
 
 const sampleBytes = 65_536;

@@ -1,8 +1,9 @@
 import type { SourceDocument } from "../../../text/chunk_document.ts";
+import { decodeText, repaired } from "./decode_text.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 import { addHtml } from "./read_html.ts";
 import { Parser } from "htmlparser2";
-import postalMime, { type Address } from "postal-mime";
+import postalMime, { type Address, type Email } from "postal-mime";
 
 /**
  * A message's text without replies that it quotes and its signature, below who wrote it when to whom. Of attachments only
@@ -11,8 +12,12 @@ import postalMime, { type Address } from "postal-mime";
  * @throws {Error} where it is encrypted, or no message
  */
 export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
-  const mail = await postalMime.parse(bytes, { forceRfc822Attachments: true });
-  const { subject, date, from, to = [], cc = [], attachments } = mail;
+  const mail = await parse(bytes);
+  const subject = mail.subject && repaired(mail.subject);
+  const isReply = !/^(?:fwd?|wg|tr|rv|enc)\s*:/i.test(subject ?? "") &&
+    (/^(?:re|aw|antw|sv|res|rif|odp)\s*:/i.test(subject ?? "") ||
+      mail.headers.some(({ key }) => key === "in-reply-to" || key === "references"));
+  const { date, from, to = [], cc = [], attachments } = mail;
   if (from === undefined && subject === undefined && date === undefined) throw new Error("it is no e-mail");
   const type = mail.headers.find(({ key }) => key === "content-type")?.value ?? "";
   if (/multipart\/encrypted|enveloped-data/i.test(type)) throw new Error("it is encrypted");
@@ -25,13 +30,23 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
     ["Date", date?.replace(/T(\d\d:\d\d).*/, " $1 UTC")],
     ["Attachments", names.join(", ")],
   ].flatMap(([name, value]) => value ? [`${name}: ${value}`] : []);
-  builder.block("paragraph", head.join("\n"));
-  if (mail.text?.trim()) {
-    for (const paragraph of ownText(mail.text).split(/\n\s*\n/)) {
+  builder.block("paragraph", repaired(head.join("\n")));
+  const [text, html] = [repaired(mail.text?.trim() ?? ""), mail.html && repaired(mail.html)];
+  if (text !== "" && !(html && isStub(text, html))) {
+    for (const paragraph of ownText(text, isReply).split(/\n\s*\n/)) {
       builder.block(/^\s*(?:[-*•]|\d{1,3}[.)])\s/.test(paragraph) ? "list" : "paragraph", paragraph);
     }
-  } else if (mail.html !== undefined) addHtml(ownHtml(mail.html), builder);
+  } else if (html !== undefined) addHtml(ownHtml(html), builder);
   return builder.build(subject, fallbackTitle);
+}
+
+/** What is not in the encoding that a message names, or UTF-8 where it names none, is read as its letters show. */
+async function parse(bytes: Uint8Array): Promise<Email> {
+  const options = { forceRfc822Attachments: true };
+  const mail = await postalMime.parse(bytes, options);
+  if (!JSON.stringify({ ...mail, attachments: [] }).includes("\ufffd")) return mail;
+  const text = decodeText(bytes, undefined);
+  return text === undefined ? mail : await postalMime.parse(new TextEncoder().encode(text), options);
 }
 
 function addressText(addresses: readonly Address[]): string {
@@ -42,22 +57,45 @@ function addressText(addresses: readonly Address[]): string {
   ).join(", ");
 }
 
-/** Where the message before this one begins, by its usual first lines in several languages. */
-const replyStart =
-  /^(?:-{2,} ?(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale) ?-{2,}|(?:on|am|le|el|il|op|em) .{6,200}(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu).{0,80}:)$/im;
+/** The usual first lines, in several languages, of what a reply quotes. */
+const attribution =
+  /^(?:on|am|le|el|il|op|em) .{3,200}(?:(?:wrote|a écrit|escribió|ha scritto|escreveu)\s?:|(?:schrieb|schreef) .{1,80}:)$/i;
+const original =
+  /^-{2,} ?(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale) ?-{2,}$/i;
 
-/** All of a message that is a quotation alone. */
-function ownText(text: string): string {
-  const lines = text.replace(/\r\n?/g, "\n").split("\n");
-  const signature = lines.findIndex((line) => line === "-- " || line === "--");
-  const own = (signature < 0 ? lines : lines.slice(0, signature)).filter((line) => !/^ ?>/.test(line)).join(
-    "\n",
-  )
+/** All of a message that is a quotation alone. @param isReply whether it says so of itself; others may quote anything */
+function ownText(text: string, isReply: boolean): string {
+  const lines = text.replace(/\r\n?/g, "\n")
     // the line of who wrote it may be broken
-    .replace(/^((?:on|am|le|el|il|op|em) [^\n]{6,120})\n([^\n]{0,80}:)$/gim, "$1 $2");
-  const start = own.search(replyStart);
-  const kept = start < 0 ? own : own.slice(0, start);
-  return (kept.trim() === "" ? text : kept).trim();
+    .replace(/^((?:on|am|le|el|il|op|em) [^\n]{6,120})\n([^\n]{0,80}:)$/gim, "$1 $2").split("\n");
+  const kept: string[] = [];
+  let quotes = isReply;
+  for (const [at, line] of lines.entries()) {
+    const isQuoted = lines.slice(at + 1, at + 4).find((next) => next.trim() !== "")?.startsWith(">") ?? false;
+    const begins = attribution.test(line);
+    quotes ||= begins && isQuoted;
+    if (isSignature(lines, at) || isReply && (original.test(line) || begins && !isQuoted)) break;
+    if (!(begins && isQuoted) && !(quotes && /^ ?>/.test(line))) kept.push(line);
+  }
+  return kept.join("\n").trim() || text.trim();
+}
+
+const mostOfSignature = 8;
+
+/** The blank behind the dashes may be lost. */
+function isSignature(lines: readonly string[], at: number): boolean {
+  return lines[at] === "-- " ||
+    lines[at] === "--" && lines.length - at <= mostOfSignature &&
+      lines.indexOf("--") === lines.lastIndexOf("--");
+}
+
+const shortText = 300;
+
+/** Whether a message's text only says that there is HTML. */
+function isStub(text: string, html: string): boolean {
+  if (text.length > shortText) return false;
+  return /\bhtml\b/i.test(text) ||
+    html.replace(/<(style|script)[^]*?<\/\1>|<[^>]*>/gi, "").trim().length > 5 * text.length;
 }
 
 /** A page without the elements that programs put what they quote, and signatures, into. */

@@ -70,13 +70,31 @@ Deno.test("readDocument() reads the encodings that files come in", async () => {
   const utf16 = new Uint16Array([...`\ufeff${text}`].map((char) => char.charCodeAt(0)));
   const littleEndian = new Uint8Array(utf16.buffer);
   const bigEndian = Uint8Array.from(littleEndian, (_, at) => littleEndian[at ^ 1] ?? 0);
-  for (const bytes of [utf8(text), utf8(`\ufeff${text}`), littleEndian, bigEndian]) {
+  for (
+    const bytes of [
+      utf8(text),
+      utf8(`\ufeff${text}`),
+      littleEndian,
+      bigEndian,
+      littleEndian.subarray(2),
+      bigEndian.subarray(2),
+    ]
+  ) {
     assert.deepEqual(await read("x.txt", bytes), ["x", ["", text]]);
   }
   assert.deepEqual(await read("x.txt", latin1("Gr\xf6\xdfe \x96")), ["x", ["", "Größe –"]]);
   const page = (charset: string) => `<html><head><meta charset="${charset}"><title>T</title></head><p>`;
   assert.deepEqual(await read("x.html", latin1(`${page("iso-8859-1")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
   assert.deepEqual(await read("x.html", latin1(`${page("windows-1251")}\xcf\xf0\xe8`)), ["T", ["", "При"]]);
+  const late = `<!--${"-".repeat(5_000)}-->${page("windows-1251")}\xcf\xf0\xe8`;
+  assert.deepEqual(await read("x.html", latin1(late)), ["T", ["", "При"]]);
+  const xhtml =
+    `<?xml version="1.0" encoding="iso-8859-2"?><html><head><title>T</title></head><p>Za\xbf\xf3\xb3\xe6`;
+  assert.deepEqual(await read("x.xhtml", latin1(xhtml)), ["T", ["", "Zażółć"]]);
+  const japanese = "\u001b$B$3$l$O\u001b(B";
+  for (const [name, text] of [["x.html", page("iso-2022-jp") + japanese], ["T.txt", japanese]] as const) {
+    assert.deepEqual(await read(name, latin1(text)), ["T", ["", "これは"]]);
+  }
   assert.deepEqual(await read("x.html", latin1(`${page("no-such-thing")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
 });
 

@@ -12,8 +12,9 @@ async function read(message: string): Promise<unknown[]> {
 }
 
 /** The message's own paragraphs. */
-async function textOf(text: string, type = "text/plain"): Promise<unknown> {
-  return (await read(`${head}Content-Type: ${type}; charset=utf-8\n\n${text}`)).slice(1).flat().slice(2);
+async function textOf(text: string, type = "text/plain", subject = "Re: Leave"): Promise<unknown> {
+  return (await read(`${head.replace("Leave", subject)}Content-Type: ${type}; charset=utf-8\n\n${text}`))
+    .slice(1).flat().slice(2);
 }
 
 Deno.test("readEmail() has the subject as title, who wrote when to whom, and attachments' names", async () => {
@@ -53,11 +54,60 @@ Deno.test("readEmail() leaves out what is quoted, and signatures", async () => {
   ) assert.deepEqual(await textOf(`Yes.\n\n${start}\n\nMay I?`), ["Yes."]);
   // nothing else is there
   assert.deepEqual(await textOf("> All of it."), ["> All of it."]);
+  // who answers below what they quote
+  const below = "On Monday, Bob wrote:\n> May I?\n\nYes.\n>> When?\nNow.";
+  for (const subject of ["Leave", "Re: Leave"]) {
+    assert.deepEqual(await textOf(below, "text/plain", subject), ["Yes.\nNow."]);
+  }
   assert.deepEqual(await textOf("See.\n\n---------- Forwarded message ---------\nFrom: Dan\n\nText."), [
     "See.",
     "---------- Forwarded message ---------\nFrom: Dan",
     "Text.",
   ]);
+});
+
+Deno.test("readEmail() keeps what only looks like a quotation or a signature", async () => {
+  for (
+    const [text, subject] of [
+      ["Hello.\n\nOn 3 May the auditor wrote this in her report:\n\nThe limit is 500.", "Re: Audit"],
+      ["Hello.\n\nAm 3. Mai schrieb die Prüferin:\n\nDie Grenze ist 500.", "Audit"],
+      ["Run this:\n> make install\nDone.", "Install"],
+      ["One.\n--\nTwo.\n--\nThree.", "Agenda"],
+      [`One.\n--\n${"More.\n".repeat(20)}End.`, "Agenda"],
+      ["FYI\n\n-----Original Message-----\nFrom: Boss\n\nThe limit is 500.", "FW: Rule"],
+    ] as const
+  ) assert.deepEqual(await textOf(text, "text/plain", subject), text.split("\n\n"), text);
+});
+
+Deno.test("readEmail() reads the HTML where the text only says that there is some", async () => {
+  const part = (type: string, text: string) => `--b\nContent-Type: ${type}\n\n${text}\n`;
+  const both = (text: string, html: string) =>
+    read(
+      `${head}Content-Type: multipart/alternative; boundary=b\n\n${part("text/plain", text)}${
+        part("text/html", html)
+      }--b--\n`,
+    );
+  const rule = "The limit is 500 euros.";
+  const shownText = async (...parts: [string, string]) => (await both(...parts)).slice(1).flat().at(-1);
+  assert.equal(await shownText("Your program does not show HTML.", `<p>${rule}</p>`), rule);
+  assert.equal(await shownText("View online", `<p>${rule.repeat(4)}</p>`), rule.repeat(4));
+  assert.equal(await shownText(rule, `<style>${"a".repeat(999)}</style><p>${rule} It is.</p>`), rule);
+});
+
+Deno.test("readEmail() reads letters in whatever encoding they are", async () => {
+  const sentence = "Müller käme über Größe — tschüß";
+  const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const utf8 = new TextEncoder();
+  for (const type of ["text/plain; charset=us-ascii", "text/plain; charset=x-unknown", "text/plain"]) {
+    const message = utf8.encode(`${head}Content-Type: ${type}\n\n${sentence}`);
+    assert.equal(shown(await readEmail(message, "file")).flat().at(-1), sentence, type);
+  }
+  const old = latin(`From: J\xfcrgen <j@example.com>\nSubject: Gr\xf6\xdfe\n\nM\xfcller \xfcber Gr\xf6\xdfe`);
+  assert.deepEqual(shown(await readEmail(old, "file")), ["Größe", [
+    "",
+    "From: Jürgen <j@example.com>",
+    "Müller über Größe",
+  ]]);
 });
 
 Deno.test("readEmail() reads HTML without what programs mark as quoted", async () => {

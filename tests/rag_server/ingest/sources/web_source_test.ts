@@ -53,6 +53,30 @@ function startWebServer() {
   };
 }
 
+Deno.test("pages are read as the encoding that the server names", async () => {
+  await using site = startWebServer();
+  const { base, replies } = site;
+  const bytes = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const { signal } = new AbortController();
+  const source = openWebSource({ pages: [`${base}/page`], delay: 0, private_hosts: ["127.0.0.1"] });
+  for (
+    const [charset, body, text] of [
+      ["windows-1251", "\xd3\xf1\xf2\xe0\xe2", "Устав"],
+      ["iso-8859-2", "Za\xbf\xf3\xb3\xe6", "Zażółć"],
+      ["iso-2022-jp", "\u001b$B$3$l\u001b(B", "これ"],
+      // many servers say so of all that they have
+      ["iso-8859-1", "Za\xc5\xbc\xc3\xb3\xc5\x82\xc4\x87", "Zażółć"],
+      ["nonsense", "caf\xe9", "café"],
+    ] as const
+  ) {
+    replies["/page"] = { headers: { "content-type": `text/html; charset="${charset}"` }, body: bytes(body) };
+    const [page] = await source.list(signal);
+    const read = await page?.read(undefined, 1_000, signal);
+    assert.ok(typeof read === "object" && "bytes" in read, charset);
+    assert.equal(new TextDecoder().decode(read.bytes), text, charset);
+  }
+});
+
 testWithPgvector("a site's pages are ingested, and read again only where they have changed", async () => {
   await using fixture = await createIngestFixture();
   await using site = startWebServer();
