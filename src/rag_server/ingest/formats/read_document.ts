@@ -75,6 +75,9 @@ export async function readDocument(
 ): Promise<DocumentReading> {
   const format = formatOf(path);
   if (format === undefined) return { kind: "skipped", reason: unknownFormat };
+  if (startsWith(bytes, "version https://git-lfs.github.com/spec/")) {
+    throw new Error("it is a pointer of Git LFS; git lfs pull puts the file itself into a folder");
+  }
   const name = path.slice(path.lastIndexOf("/") + 1);
   const suffix = suffixOf(name);
   const title = (suffix === "" ? name : name.slice(0, -suffix.length - 1)).replaceAll("_", " ");

@@ -168,3 +168,10 @@ Wait .... and see. Section ...... 7
   ]);
   assert.deepEqual(await read("book.pdf", pdf), ["book", ["", "Here it begins."]]);
 });
+
+Deno.test("a pointer of Git LFS is not taken for its file", async () => {
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  for (const name of ["a.md", "b.pdf", "c.docx"]) {
+    await assert.rejects(readDocument(name, new TextEncoder().encode(pointer)), /pointer of Git LFS/);
+  }
+});

@@ -2,7 +2,15 @@ import type { DocumentBlock, SourceDocument } from "../../../../text/chunk_docum
 import { createDocumentBuilder, tableText } from "../document_builder.ts";
 import { createDocxStyles } from "./docx_styles.ts";
 import { openOffice, runText, shownOf } from "./office_package.ts";
-import { childOf, childrenOf, descendantsOf, eachElement, textOf, type XmlElement } from "./xml.ts";
+import {
+  childOf,
+  childrenOf,
+  descendantsOf,
+  eachElement,
+  firstElement,
+  textOf,
+  type XmlElement,
+} from "./xml.ts";
 
 /** A longer one is a paragraph in a heading's style. */
 const longestHeading = 300;
@@ -29,8 +37,9 @@ export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
   const builder = createDocumentBuilder();
   let title: string | undefined;
   let noteCount = 0;
-  /** What paragraphs have beside their own text: boxes, and notes with their marks. */
-  let asides: { readonly mark: string; readonly content: XmlElement }[] = [];
+  let hasEmbedded = false;
+  /** What paragraphs have beside their own text: boxes, notes with their marks, and points of diagrams. */
+  let asides: { readonly mark: string; readonly content: XmlElement | undefined }[] = [];
   /** Paragraphs that are one block. */
   let run: { kind: DocumentBlock["kind"]; lines: string[] } = { kind: "paragraph", lines: [] };
 
@@ -56,6 +65,15 @@ export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
       asides.push({ mark: "", content: element });
       return "";
     }
+    if (name === "relIds") {
+      const path = office.parts.find(({ id }) => id === attributes["r:dm"])?.path ?? "";
+      // SmartArt, each of whose points is a text
+      const points = descendantsOf(firstElement(office.read(path), "ptLst"), "t").map((point) =>
+        textOf(point).trim()
+      );
+      asides.push(...points.filter(Boolean).map((text) => ({ mark: `- ${text}`, content: undefined })));
+      return "";
+    }
     const key = `${name} ${attributes["id"]}`;
     const content = notes.get(key);
     if (content === undefined) return undefined;
@@ -70,6 +88,7 @@ export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
     asides = [];
     for (const { mark, content } of own) {
       if (mark === "") childrenOf(content).forEach(addBlocks);
+      else if (content === undefined) add("list", mark);
       else add("paragraph", mark + flatText(content));
     }
   }
@@ -129,9 +148,18 @@ export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
     else if (!isHidden(element)) childrenOf(shownOf(element)).forEach(addBlocks);
   }
 
-  eachElement(office.main, ["p", "tbl", "sdt"], addBlocks);
+  eachElement(office.main, ["p", "tbl", "sdt", "altChunk"], (element) => {
+    if (element.name === "altChunk") hasEmbedded = true;
+    else addBlocks(element);
+  });
   endRun();
-  return builder.build(title ?? office.title, fallbackTitle);
+  const document = builder.build(title ?? office.title, fallbackTitle);
+  if (hasEmbedded && document.sections.every(({ blocks }) => blocks.length === 0)) {
+    throw new Error(
+      "its text stands in a document that is embedded, which is not read; save it anew in Word",
+    );
+  }
+  return document;
 }
 
 const isOn = (element: XmlElement | undefined) =>

@@ -107,6 +107,25 @@ Deno.test("readDocx() puts notes and boxes behind the paragraph that they belong
   ]]);
 });
 
+Deno.test("readDocx() reads a diagram's points where it stands", () => {
+  const point = (text: string) => `<dgm:pt><dgm:t><a:p><a:r><a:t>${text}</a:t></a:r></a:p></dgm:t></dgm:pt>`;
+  const diagramData = `<dgm:dataModel><dgm:ptLst>${point("Plan")}${point(" ")}${
+    point("Build")
+  }</dgm:ptLst></dgm:dataModel>`;
+  const drawing = `<w:p><w:r><w:drawing><dgm:relIds r:dm="diagramData"/></w:drawing></w:r></w:p>`;
+  assert.deepEqual(read(p("Before") + drawing + p("After"), { diagramData }), ["file", [
+    "",
+    "Before",
+    "- Plan\n- Build",
+    "After",
+  ]]);
+});
+
+Deno.test("readDocx() says where all of the text is in an embedded document", () => {
+  assert.throws(() => read(`<w:altChunk r:id="r1"/>`), { message: /in a document that is embedded/ });
+  assert.deepEqual(read(`<w:altChunk r:id="r1"/>${p("Own")}`), ["file", ["", "Own"]]);
+});
+
 Deno.test("readDocx() leaves out what is deleted, hidden, a field's code, a comment or a table of contents", () => {
   const styles = `<w:styles>${style("TOC1", "toc 1")}</w:styles>`;
   const run = (text: string, properties = "") => `<w:r><w:rPr>${properties}</w:rPr><w:t>${text}</w:t></w:r>`;
