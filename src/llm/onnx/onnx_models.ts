@@ -149,7 +149,7 @@ async function openThread(start: ModelStart, { ffi = [] }: { readonly ffi?: stri
 /** Where to get the library, and what goes without it. */
 const libraryAdvice =
   "WebAssembly on one thread then runs the models, 10 to 50 times as slow; for ONNX Runtime's library run " +
-  "`npm install --prefix DIR onnxruntime-node@1.30.0` and set models.library_path to DIR, or unpack the package as the " +
+  "`npm install --ignore-scripts --prefix DIR onnxruntime-node@1.30.0` and set models.library_path to DIR, or unpack the package as the " +
   "folder onnxruntime-node beside the executable (docs/rag.md)";
 
 /**
