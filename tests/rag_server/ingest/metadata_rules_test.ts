@@ -32,6 +32,71 @@ Deno.test("metadataOf() takes an expression's first group and the keys of front 
   );
 });
 
+Deno.test("metadataOf() keeps a value as it is written where JSON would write another", () => {
+  const matter =
+    "a: 1.10\nb: 0012\nc: 12345678901234567890\nd: [1.10, [0012, ~, 7]]\ne: { x: 3.0 }\nf: 12\n" +
+    'g: true\nh: True\ni: ~\nj: "1.10\\t\\""\nk: |\n  two\n  lines\nl: &name 1.50\nm: *name';
+  const rules = Object.fromEntries([..."abcdefghijklm"].map((key) => [key, `front_matter.${key}`]));
+  assert.deepEqual(metadataOf(rules, { path: "a.md", matter }), {
+    a: "1.10",
+    b: "0012",
+    c: "12345678901234567890",
+    d: ["1.10", ["0012", null, 7]],
+    e: { x: "3.0" },
+    f: 12,
+    g: true,
+    h: "True",
+    i: null,
+    j: '1.10\t"',
+    k: "two\nlines\n",
+    l: "1.50",
+    m: "1.50",
+  });
+});
+
+testWithPgvector("ingest() fills columns of any type with numbers as front matter has them", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a.txt": "Some text." });
+  const matter = "version: 1.10\nbuild: 0012\nticket: 12345678901234567890\nparts: [1.10, 0012]\n" +
+    "isOpen: True\nday: 2024-05-17\nmore: { count: 12, ok: true }";
+  const rules = {
+    version: "version",
+    version_number: "version",
+    build: "build",
+    build_number: "build",
+    ticket: "ticket",
+    ticket_number: "ticket",
+    parts: "parts",
+    part_numbers: "parts",
+    is_open: "isOpen",
+    day: "day",
+    more: "more",
+  };
+  await fixture.ingest();
+  await fixture.database.query(`ALTER TABLE docs ADD version text, ADD version_number numeric, ADD build text,
+    ADD build_number int, ADD ticket text, ADD ticket_number numeric, ADD parts text[], ADD part_numbers numeric[],
+    ADD is_open boolean, ADD day date, ADD more jsonb`);
+  await fixture.write({ "a.md": `---\n${matter}\n---\n# Use\n\nSwitch it on.` });
+  const metadata = Object.fromEntries(
+    Object.entries(rules).map(([column, key]) => [column, `front_matter.${key}`]),
+  );
+  assert.deepEqual((await fixture.ingest({ table: { ...table, metadata } })).failed, []);
+  const columns = Object.keys(rules).map((column) => `${column}::text`).join(", ");
+  assert.deepEqual(await fixture.database.query(`SELECT ${columns} FROM docs WHERE source = 'a.md'`), [[
+    "1.10",
+    "1.10",
+    "0012",
+    "12",
+    "12345678901234567890",
+    "12345678901234567890",
+    "{1.10,0012}",
+    "{1.10,12}",
+    "true",
+    "2024-05-17",
+    '{"ok": true, "count": 12}',
+  ]]);
+});
+
 Deno.test("isMetadataRule() wants a group or a key of front matter", () => {
   assert.ok(["docs/([^/]+)/", "^(?:a|b)/(?<n>.)", "front_matter.a.b"].every(isMetadataRule));
   assert.ok(

@@ -21,11 +21,11 @@ type DocumentReading =
   | { readonly kind: "pages"; readonly pages: readonly number[] }
   | { readonly kind: "skipped"; readonly reason: string };
 
-/** Why a file is left out that has nothing to search in: it is blank, or has only a title, front matter or navigation. */
+/** Why a file is left out that has nothing to search in: it is blank, or has only front matter, navigation or a title that does not show. */
 export const noText = "it holds no text";
 
 /** Changes with what `readDocument` makes of a file. */
-export const readerVersion = 7;
+export const readerVersion = 8;
 
 type TextReader = (text: string, title: string) => SourceDocument;
 type BytesReader = (bytes: Uint8Array, title: string) => SourceDocument | Promise<SourceDocument>;

@@ -10,7 +10,8 @@ const longestName = 200;
 const maxDepth = 16;
 
 /**
- * JSON Lines or a JSON list, each object a section with its values a line each; nothing of JSON that is neither.
+ * JSON Lines or a JSON list, each object a section with its values a line each, numbers as they are written; nothing of JSON
+ * that is neither.
  *
  * @throws {Error} for a line behind the first that is no object, and of the parser, for a list
  */
@@ -33,7 +34,7 @@ export function readJson(text: string, fallbackTitle: string): SourceDocument {
 
 function recordsOf(text: string): readonly JsonObject[] {
   if (text.trimStart().startsWith("[")) {
-    const list: readonly unknown[] = JSON.parse(text);
+    const list: readonly unknown[] = JSON.parse(text, asWritten);
     return list.every(isObject) ? list : [];
   }
   const records: JsonObject[] = [];
@@ -49,11 +50,15 @@ function recordsOf(text: string): readonly JsonObject[] {
 
 function parsed(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return JSON.parse(line, asWritten);
   } catch {
     return undefined;
   }
 }
+
+/** No digit of a number may change. */
+const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }) =>
+  typeof value === "number" ? context?.source ?? value : value;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -30,6 +30,17 @@ Deno.test("readJson() makes a section of each object, with a line for each value
   ]]);
 });
 
+Deno.test("readJson() keeps numbers as they are written, within lists too", () => {
+  const record =
+    '{"id": 1780000000000000123, "price": 1.10, "of": [1e5, [-0, 12345678901234567890], {"a": 0.50}]}';
+  const section = [
+    "1780000000000000123",
+    "price: 1.10\nof.0: 1e5\nof.1: -0, 12345678901234567890\nof.2.a: 0.50",
+  ];
+  assert.deepEqual(read(record), ["file", section]);
+  assert.deepEqual(read(`[${record}]`), ["file", section]);
+});
+
 Deno.test("readJson() takes nothing of other JSON, and names a line that is broken", () => {
   for (const text of ['{\n  "a": 1\n}', "[1, 2]", '[{"a": 1}, 2]', "// no JSON", "7", ""]) {
     assert.deepEqual(read(text), ["file"]);
