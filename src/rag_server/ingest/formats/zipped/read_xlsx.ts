@@ -11,7 +11,8 @@ const longestRepeated = 200;
 
 /**
  * A workbook's sheets, each a section with its rows as tables. A table ends at empty rows; its first row is its header where
- * that has texts alone. Formulas give the values that were saved. Hidden sheets, comments and charts are left out.
+ * that has texts alone. Formulas give the values that were saved. Hidden sheets and columns, comments and charts are left
+ * out; hidden rows are not, as a filter hides rows too.
  *
  * @throws {Error} where it is encrypted, damaged or too large
  */
@@ -69,6 +70,11 @@ function createSheetReader(office: ReturnType<typeof openOffice>) {
     const xml = office.read(path);
     const rows: SheetRow[] = [];
     let number = 0;
+    const hidden: XmlElement["attributes"][] = [];
+    eachElement(xml, ["col"], ({ attributes: own }) => {
+      // not one of a closed group
+      if (/^(?:1|true)$/.test(own["hidden"] ?? "") && !own["outlineLevel"]) hidden.push(own);
+    });
     eachElement(xml, ["row"], (row) => {
       number = Number(row.attributes["r"] ?? number + 1);
       const cells = new Map<number, Cell>();
@@ -76,6 +82,7 @@ function createSheetReader(office: ReturnType<typeof openOffice>) {
       for (const child of childrenOf(row, "c")) {
         const place = child.attributes["r"];
         column = place === undefined ? column + 1 : columnOf(place);
+        if (hidden.some(({ min, max }) => column >= Number(min) - 1 && column < Number(max))) continue;
         const cell = cellOf(child);
         left -= cell.text.length;
         if (left < 0) throw new Error("its cells have too much text");
@@ -124,12 +131,13 @@ function columnOf(place: string): number {
   return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** A table ends at an empty row, but goes on behind it where it has no other columns. */
+/** A table ends at an empty row, but goes on behind a single one where it has no other columns. */
 function addRows(rows: readonly SheetRow[], builder: DocumentBuilder): void {
   let header: SheetRow | undefined;
   for (let start = 0, end = 1; start < rows.length; end++) {
     if (rows[end]?.number === (rows[end - 1]?.number ?? 0) + 1) continue;
     let body = rows.slice(start, end);
+    if ((body[0]?.number ?? 0) > (rows[start - 1]?.number ?? 0) + 2) header = undefined;
     start = end;
     // what stands above a table
     while (body[0]?.cells.size === 1 && (body[1]?.cells.size ?? 0) > 1) {

@@ -63,6 +63,28 @@ Deno.test("readXlsx() makes a section of each sheet that is shown, a table with 
   ]]);
 });
 
+Deno.test("readXlsx() has a table go on behind one empty row, not behind two", () => {
+  const table = row(1, text("A1", "Item") + text("B1", "Price")) +
+    row(2, text("A2", "Desk") + number("B2", "9"));
+  const stray = (at: number) => read(table + row(at, text(`A${at}`, "Total of") + number(`B${at}`, "7")));
+  const head = "| Item | Price |\n| --- | --- |\n";
+  assert.deepEqual(stray(4), ["file", ["Sheet1", `${head}| Desk | 9 |`, `${head}| Total of | 7 |`]]);
+  assert.deepEqual(stray(5), ["file", ["Sheet1", `${head}| Desk | 9 |`, "| Total of | 7 |"]]);
+});
+
+Deno.test("readXlsx() leaves out hidden columns, not those of closed groups, nor hidden rows", () => {
+  const columns =
+    `<cols><col min="2" max="3" hidden="1"/><col min="4" max="4" hidden="1" outlineLevel="1"/>` +
+    `<col min="5" max="5" hidden="0"/></cols>`;
+  const places = ["A", "B", "C", "D", "E", "F"];
+  const sheet = row(1, places.map((place) => text(`${place}1`, `name ${place}`)).join("")) +
+    `<row r="2" hidden="1">${places.map((place) => text(`${place}2`, place)).join("")}</row>`;
+  assert.deepEqual(read(columns + sheet), ["file", [
+    "Sheet1",
+    "| name A | name D | name E | name F |\n| --- | --- | --- | --- |\n| A | D | E | F |",
+  ]]);
+});
+
 Deno.test("readXlsx() shows values as they are meant", () => {
   const strings =
     "<si><t>plain</t></si><si><r><t>rich </t></r><r><t>text</t></r><rPh><t>spoken</t></rPh></si>";
