@@ -14,6 +14,8 @@ export interface SourceDocument {
 export interface DocumentSection {
   /** From the outermost heading to the section's own; none before a document's first heading. */
   readonly headings: readonly string[];
+  /** Of its own heading, from 1. Optional: none where the document has no pages. */
+  readonly page?: number;
   readonly blocks: readonly DocumentBlock[];
 }
 
@@ -62,12 +64,12 @@ export interface Chunk {
   readonly start: number;
   /** Excluded. */
   readonly end: number;
-  /** On which the text below the headings begins. Optional: none where the document has no pages. */
+  /** On which the text below the headings begins, or the heading that is all. Optional: none where the document has no pages. */
   readonly page?: number;
 }
 
 /** The same input gives the same chunks only while this stays; it changes with what `chunkDocument` makes of a text. */
-export const chunkerVersion = 2;
+export const chunkerVersion = 3;
 
 /** Too little to be found by: such a section goes together with its neighbour. */
 const tinyTokens = 40;
@@ -75,7 +77,8 @@ const tinyTokens = 40;
 /**
  * Cuts a document into chunks of bounded length, none of which holds text of two sections unless one of them is tiny, or
  * of two top-level sections unless both are. Headings, paragraphs and sentences stay whole where they fit; tables and
- * code are cut between lines, and a table's header is repeated.
+ * code are cut between lines, and a table's header is repeated; where it is too long for that, each value stands behind its
+ * column's name.
  *
  * @throws {RangeError} where `maxTokens` is below 40 or `overlapTokens` above half of it
  */
@@ -98,13 +101,17 @@ export function chunkDocument(document: SourceDocument, options: ChunkOptions): 
       isAlone: chunks.length === 1,
     }));
   });
-  return joinTiny(cut, maxTokens).map((piece) => ({
+  const chunks = joinTiny(cut, maxTokens).map((piece): Chunk => ({
     text: withHeading(piece),
     heading: piece.path.join(" > "),
     start: piece.start,
     end: piece.end,
     ...defined({ page: piece.page }),
   }));
+  if (chunks.length > 0 || document.title === "") return chunks;
+  // a heading that is the title may be all of the text
+  const heading = oneLine(document.title);
+  return chunkDocument({ ...document, title: "" }, options).map((chunk) => ({ ...chunk, heading }));
 }
 
 /** As Unicode counts them, not as JavaScript does. */
@@ -117,8 +124,7 @@ interface PlacedBlock extends DocumentBlock {
   readonly at?: number;
 }
 
-interface PlacedSection {
-  readonly headings: readonly string[];
+interface PlacedSection extends Pick<DocumentSection, "headings" | "page"> {
   readonly blocks: readonly PlacedBlock[];
   /** Where it begins in the text of the document. */
   readonly at: number;
@@ -132,14 +138,14 @@ function placedSections({ title, sections }: SourceDocument): PlacedSection[] {
     end = at + countCharacters(text);
     return at;
   };
-  return sections.map(({ headings: given, blocks }) => {
+  return sections.map(({ headings: given, blocks, page }) => {
     const headings = given.map(oneLine).filter((heading) => heading !== "");
     const filled = blocks.map((block) => ({ ...block, text: trimLines(block.text) }))
       .filter((block) => block.text !== "");
     const own = headings.at(-1);
     const at = own === undefined ? end + betweenBlocks.length : add(own);
     const placed = filled.map((block) => ({ ...block, at: add(block.text) }));
-    return { headings: withoutTitle(title, headings), blocks: placed, at };
+    return { headings: withoutTitle(title, headings), blocks: placed, at, ...defined({ page }) };
   });
 }
 
@@ -154,13 +160,14 @@ interface Piece extends SectionChunk {
 /** Headings over nothing become a text of the section above, so that they are in some chunk. */
 function withHeadingsAsText(sections: readonly PlacedSection[]): PlacedSection[] {
   return sections.flatMap((section, place) => {
-    const { headings, blocks, at } = section;
+    const { headings, blocks, at, page } = section;
     const text = headings.at(-1);
     if (blocks.length > 0) return [section];
     const following = sections[place + 1]?.headings;
     const leads = following !== undefined && headings.every((heading, depth) => following[depth] === heading);
     if (text === undefined || leads) return [];
-    return [{ headings: headings.slice(0, -1), blocks: [{ kind: "paragraph", text, at }], at }];
+    const pages = page === undefined ? [] : [{ at: 0, page }];
+    return [{ headings: headings.slice(0, -1), blocks: [{ kind: "paragraph", text, at, pages }], at }];
   });
 }
 
@@ -231,6 +238,8 @@ interface Part {
   readonly pages?: readonly PageStart[];
   /** Where it begins in the text of the document. Optional: none where it is no part of that. */
   readonly at?: number | undefined;
+  /** What it stands for in the text of the document, where that is another text. */
+  readonly source?: string;
 }
 
 const betweenBlocks = "\n\n";
@@ -256,14 +265,14 @@ function chunkSection(
   let start: number | undefined;
   let end = sectionAt;
 
-  function append({ text, gap, header, pages: own = [], at }: Part, isProse: boolean): boolean {
+  function append({ text, gap, header, pages: own = [], at, source = text }: Part, isProse: boolean) {
     const first = header === undefined ? text : `${header}\n${text}`;
     const next = body === "" ? first : body + gap + text;
     if (!fits(next)) return false;
     body = next;
     pages = [...pages, ...pagesFrom(own, text.length - body.length)];
     start ??= at;
-    if (at !== undefined) end = at + countCharacters(text);
+    if (at !== undefined) end = at + countCharacters(source);
     isOverlapOnly = false;
     if (!isProse) proseStart = body.length;
     return true;
@@ -296,7 +305,7 @@ function chunkSection(
     empty();
     if (append(part, isProse)) return;
     // what stands before a text can make it dearer than it is alone
-    for (const piece of placed(cutLong(part.text, Math.floor(room / 2), part.gap, part.pages), part)) {
+    for (const piece of placed(cutLong(part.text, Math.floor(room / 2), part.gap), part)) {
       if (append(piece, isProse)) continue;
       flush();
       append(piece, isProse);
@@ -307,7 +316,7 @@ function chunkSection(
     const isProse = kind !== "code" && kind !== "table";
     const whole = { text, gap: betweenBlocks, at, ...defined({ pages }) };
     if (append(whole, isProse)) continue;
-    const parts = fits(text) ? [whole] : placed(partsOf(kind, whole, room), whole);
+    const parts = fits(text) ? [whole] : placed(partsOf(kind, text, room), whole);
     for (const part of parts) if (!append(part, isProse)) appendToNew(part, isProse);
   }
   flush();
@@ -319,27 +328,29 @@ function trimLines(text: string): string {
   return text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd();
 }
 
-/** Parts of a text, in order, with their places in the document. */
-function placed(parts: readonly Part[], { text, at }: Part): Part[] {
+/** Parts of a text, in order, with their pages and places in the document. */
+function placed(parts: readonly Part[], { text, pages = [], at }: Part): Part[] {
   let [end, counted] = [0, 0];
   return parts.map((part) => {
-    const start = Math.max(end, text.indexOf(part.text, end));
+    const { source = part.text } = part;
+    const start = Math.max(end, text.indexOf(source, end));
     const before = counted + countCharacters(text.slice(end, start));
-    end = start + part.text.length;
-    counted = before + countCharacters(part.text);
-    return { ...part, at: at === undefined ? undefined : at + before };
+    end = start + source.length;
+    counted = before + countCharacters(source);
+    const own = pagesFrom(pages, start, source.length);
+    return { ...part, pages: own, at: at === undefined ? undefined : at + before };
   });
 }
 
 /** A block's sentences, or its lines, each within `room` tokens. */
-function partsOf(kind: DocumentBlock["kind"], { text, pages = [] }: Part, room: number): Part[] {
+function partsOf(kind: DocumentBlock["kind"], text: string, room: number): Part[] {
   if (kind === "table") return rowsOf(text, room);
   if (kind === "code") return partsOfLines(text.split("\n"), room, betweenBlocks);
   const sentences = splitSentences(text);
   return sentences.flatMap(({ text: sentence, start }, at) => {
     const before = sentences[at - 1]?.end;
     const gap = before === undefined ? betweenBlocks : text.slice(before, start);
-    return cutLong(sentence, room, gap, pagesFrom(pages, start, sentence.length));
+    return cutLong(sentence, room, gap);
   });
 }
 
@@ -352,8 +363,9 @@ function pagesFrom(pages: readonly PageStart[], start: number, length = Infinity
 function rowsOf(text: string, room: number): Part[] {
   const lines = text.split("\n");
   const header = /^\|[\s:|-]+\|$/.test(lines[1] ?? "") ? lines.slice(0, 2).join("\n") : undefined;
-  const headerTokens = header === undefined ? 0 : countTokens(header) + 2;
-  if (header === undefined || headerTokens * 2 > room) return partsOfLines(lines, room, betweenBlocks);
+  if (header === undefined) return partsOfLines(lines, room, betweenBlocks);
+  const headerTokens = countTokens(header) + 2;
+  if (headerTokens * 2 > room) return namedValues(lines, room);
   const [first, ...rows] = partsOfLines(lines.slice(2), room - headerTokens, "\n");
   if (first === undefined) return [{ text: header, gap: betweenBlocks }];
   // the header goes with the first row wherever that goes
@@ -361,6 +373,26 @@ function rowsOf(text: string, room: number): Part[] {
     { text: `${header}\n${first.text}`, gap: betweenBlocks },
     ...rows.map((row) => ({ ...row, header })),
   ];
+}
+
+/** A longer one is no column's name. */
+const longestName = 200;
+
+/** A table's values, each behind its column's name; a row begins where a paragraph does. */
+function namedValues(lines: readonly string[], room: number): Part[] {
+  const [names = [], , ...rows] = lines.map((line) => line.slice(2, -2).split(" | "));
+  const withoutDashes = lines.filter((_, at) => at !== 1);
+  const isNamed = rows.length > 0 && names.every(({ length }) => length <= longestName);
+  if (!isNamed) return partsOfLines(withoutDashes, room, betweenBlocks);
+  const parts = rows.flatMap((cells) =>
+    cells.flatMap((cell, column) => {
+      const label = `${names[column]}: `;
+      const own = cell === "" ? [] : cutLong(label + cell, room, column === 0 ? betweenBlocks : "\n");
+      return own.map((part) => ({ ...part, source: part.text.replace(label, "") }));
+    })
+  );
+  // or the first values would be looked for in it
+  return parts.map((part, at) => at === 0 ? { ...part, source: withoutDashes[0] ?? "" } : part);
 }
 
 function partsOfLines(lines: readonly string[], room: number, firstGap: string): Part[] {
@@ -377,7 +409,7 @@ function partsOfLines(lines: readonly string[], room: number, firstGap: string):
   return parts;
 }
 
-function cutLong(text: string, room: number, firstGap: string, pages: readonly PageStart[] = []): Part[] {
+function cutLong(text: string, room: number, firstGap: string): Part[] {
   const parts: Part[] = [];
   // what is longer need not be counted to be too long
   const window = (room + 1) * mostLettersPerToken;
@@ -388,12 +420,12 @@ function cutLong(text: string, room: number, firstGap: string, pages: readonly P
     const end = endOfTokens(start, room);
     if (end === start.length) break;
     const piece = cutToTokens(start, room) || start.slice(0, Math.max(1, end));
-    parts.push({ text: piece, gap, pages: pagesFrom(pages, text.length - rest.length, piece.length) });
+    parts.push({ text: piece, gap });
     const following = rest.slice(piece.length);
     rest = following.trimStart();
     gap = rest.length < following.length ? " " : "";
   }
-  if (rest !== "") parts.push({ text: rest, gap, pages: pagesFrom(pages, text.length - rest.length) });
+  if (rest !== "") parts.push({ text: rest, gap });
   return parts;
 }
 

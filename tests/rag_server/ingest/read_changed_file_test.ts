@@ -38,6 +38,11 @@ Deno.test("createFileReader() gives a file's title and chunks, or why there are 
     title: "A",
     chunks: [{ text: "A\n\ntext", heading: "A", start: 3, end: 7 }],
   });
+  assert.deepEqual(await read(reader, folder, "title.md", "# Open from 9 to 17\n"), {
+    kind: "chunks",
+    title: "Open from 9 to 17",
+    chunks: [{ text: "Open from 9 to 17", heading: "Open from 9 to 17", start: 0, end: 17 }],
+  });
   assert.deepEqual(await read(reader, folder, "a.txt", ""), { kind: "skipped", reason: "it holds no text" });
   assert.deepEqual(await read(reader, folder, "b.pdf", examplePdf([[{ text: "In a PDF.", y: 700 }]])), {
     kind: "chunks",

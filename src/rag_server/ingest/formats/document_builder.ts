@@ -5,7 +5,7 @@ export type DocumentBuilder = ReturnType<typeof createDocumentBuilder>;
 
 /** Puts a document together from headings and blocks as a parser comes by them. */
 export function createDocumentBuilder() {
-  const sections: { headings: readonly string[]; blocks: DocumentBlock[] }[] = [];
+  const sections: { headings: readonly string[]; page?: number; blocks: DocumentBlock[] }[] = [];
   let path: { level: number; text: string }[] = [];
   let firstTopHeading: string | undefined;
 
@@ -19,12 +19,12 @@ export function createDocumentBuilder() {
 
   return {
     /** @param level 1 for the outermost */
-    heading(level: number, text: string): void {
+    heading(level: number, text: string, page?: number): void {
       const cleaned = cleanText(text).replace(/\s+/g, " ").trim();
       if (cleaned === "") return;
       if (level === 1) firstTopHeading ??= cleaned;
       path = [...path.filter((above) => above.level < level), { level, text: cleaned }];
-      sections.push({ headings: path.map((part) => part.text), blocks: [] });
+      sections.push({ headings: path.map((part) => part.text), blocks: [], ...defined({ page }) });
     },
     /** A block without text is left out. @param pages of a text that is clean already */
     block(kind: DocumentBlock["kind"], text: string, pages?: readonly PageStart[]): void {

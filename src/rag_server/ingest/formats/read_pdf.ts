@@ -102,7 +102,7 @@ function documentOf(
     }
     const { text, pages } = joinLines(paragraph);
     const level = paragraph[0] === undefined ? 0 : levelOf(paragraph[0]);
-    if (level > 0 && text.length <= longestHeading) builder.heading(level, text);
+    if (level > 0 && text.length <= longestHeading) builder.heading(level, text, pages[0]?.page);
     else builder.block("paragraph", text, pages);
   }
   return builder.build(title, fallbackTitle);

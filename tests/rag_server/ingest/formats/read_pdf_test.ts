@@ -19,6 +19,7 @@ for (const isCompressed of [false, true]) {
       title: "The handbook",
       sections: [1, 2, 3].map((number) => ({
         headings: [`Chapter ${number}`],
+        page: number,
         blocks: [
           {
             kind: "paragraph",

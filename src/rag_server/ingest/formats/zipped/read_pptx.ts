@@ -28,7 +28,7 @@ export function readPptx(bytes: Uint8Array, fallbackTitle: string): SourceDocume
     const head = shapes.find(({ use, text }) => /^(?:title|ctrTitle)$/.test(use) && text !== "");
     if (page === 1) title ||= head?.text;
     // below the title of all of it
-    builder.heading(2, head?.text ?? `Slide ${page}`);
+    builder.heading(2, head?.text ?? `Slide ${page}`, page);
     for (const shape of shapes) {
       if (shape === head || running.has(shape.use)) continue;
       shape.tables.forEach((table) => builder.block("table", slideTable(table), pages));

@@ -65,4 +65,5 @@ Deno.test("readPptx() makes a section of each slide, with its number as the page
     ],
   ]);
   assert.deepEqual(document.sections[1]?.blocks[0]?.pages, [{ at: 0, page: 3 }]);
+  assert.deepEqual(document.sections.map(({ page }) => page), [1, 3]);
 });
