@@ -6,7 +6,7 @@ import { frontMatter } from "./metadata_kinds.ts";
 export type MetadataRules = Readonly<Record<string, string>>;
 
 /**
- * What a file has for the columns: the first group of an expression, a value of its front matter, or null. A value that
+ * What a file has for the columns: the first group of an expression, a value of its front matter, or null. A number that
  * JSON would write another way is a text, as `1.10` and `0012`; PostgreSQL makes numbers of such texts.
  *
  * @param path below its source's folder, with `/`
@@ -31,8 +31,9 @@ function parsed(matter = ""): unknown {
   const [error] = document.errors;
   if (error !== undefined) throw new Error(`its front matter is not YAML: ${error.message}`);
   visit(document, (_key, node) => {
-    if (!isScalar(node) || node.value === null || node.source === undefined) return;
-    if (String(node.value) !== node.source) node.value = node.source;
+    if (isScalar(node) && Number.isFinite(node.value) && String(node.value) !== node.source) {
+      node.value = node.source;
+    }
   });
   return document.toJS() ?? {};
 }

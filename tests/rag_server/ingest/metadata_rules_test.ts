@@ -32,7 +32,7 @@ Deno.test("metadataOf() takes an expression's first group and the keys of front 
   );
 });
 
-Deno.test("metadataOf() keeps a value as it is written where JSON would write another", () => {
+Deno.test("metadataOf() keeps a number as it is written where JSON would write another", () => {
   const matter =
     "a: 1.10\nb: 0012\nc: 12345678901234567890\nd: [1.10, [0012, ~, 7]]\ne: { x: 3.0 }\nf: 12\n" +
     'g: true\nh: True\ni: ~\nj: "1.10\\t\\""\nk: |\n  two\n  lines\nl: &name 1.50\nm: *name';
@@ -45,7 +45,7 @@ Deno.test("metadataOf() keeps a value as it is written where JSON would write an
     e: { x: "3.0" },
     f: 12,
     g: true,
-    h: "True",
+    h: true,
     i: null,
     j: '1.10\t"',
     k: "two\nlines\n",
