@@ -1,8 +1,65 @@
-import { type ErrorCode, errorCodes, type ErrorMeaning } from "../src/core/app_error.ts";
+import type { ErrorCode } from "../src/core/app_error.ts";
 import { type ProviderErrorKind, providerErrors } from "../src/llm/provider_error.ts";
 import { ragErrors } from "../src/rag_server/api/rag_errors.ts";
 import type { ErrorStatus } from "../src/tool_server/http_replies.ts";
 import { errorNumbers, type MessageErrorNumber } from "../src/tool_server/mcp/json_rpc_error.ts";
+
+interface ErrorMeaning {
+  readonly means: string;
+  readonly remedy: string;
+}
+
+/** What the errors of calls mean, and what to do about them. */
+const callErrors = {
+  invalid: {
+    means: "An argument, a setting or a file is not as expected; the message names it",
+    remedy: "Correct what the message names; the same request fails again",
+  },
+  unauthorized: {
+    means: "The caller is not logged in, or no longer",
+    remedy: "Log in again",
+  },
+  forbidden: {
+    means: "The caller may not do that: the token lacks a scope, or a file or a role belongs to another user",
+    remedy: "Get a token with the scopes in `data.scopes`; else do what the message says",
+  },
+  not_found: {
+    means: "There is nothing of that name, or the caller may not know of it",
+    remedy: "Correct the name; list what there is",
+  },
+  conflict: {
+    means: "Something is there already, was made by another version, or changes at the same time",
+    remedy: "Do what the message says, then try again",
+  },
+  rate_limited: {
+    means: "Too many requests or failed logins",
+    remedy: "Wait as long as the reply says, then try again",
+  },
+  quota_exceeded: {
+    means: "The caller has used up a limit; `data.limit` names it",
+    remedy: "Wait for `data.retryAfterSeconds`, then try again; for an operator: raise it in `limits`",
+  },
+  overloaded: {
+    means: "There is no room for the call now, or its line in the audit trail cannot be written",
+    remedy: "Wait for `data.retryAfterSeconds`, then try again",
+  },
+  unavailable: {
+    means: "A database, provider, file or address cannot be reached or used",
+    remedy: "Try again later; for an operator, `-doctor` says what to mend",
+  },
+  upstream: {
+    means: "A database or provider was reached, and answered with an error",
+    remedy: "For an operator: the log has the detail",
+  },
+  timeout: {
+    means: "It took too long and was ended",
+    remedy: "Ask for less, or have the operator raise the limit that the message names",
+  },
+  internal: {
+    means: "A fault of Postern",
+    remedy: "For an operator: the log has the detail under the request's id; report it",
+  },
+} as const satisfies Readonly<Record<ErrorCode, ErrorMeaning>>;
 
 /** What is wrong with a message rather than with a call, by number. */
 const messageErrors = {
@@ -81,13 +138,40 @@ const errorStatuses = {
     means: "Too many logins failed at this address, or the caller has used up a limit",
     remedy: "Wait for `Retry-After` seconds, then try again; log in with the right password",
   },
-  500: errorCodes.internal,
+  500: callErrors.internal,
   503: {
     means:
       "There is no room for the call or the login, the audit trail cannot be written, or an issuer does not answer (`/ready`: no database can be reached)",
     remedy: "Wait for `Retry-After` seconds, then try again",
   },
 } as const satisfies Readonly<Record<ErrorStatus | 401 | 405 | 500, ErrorMeaning>>;
+
+/** What to do about each code of the RAG server. */
+const ragRemedies: Readonly<Record<keyof typeof ragErrors, string>> = {
+  INVALID_REQUEST: "Correct what the message names; the same request fails again",
+  IDENTITY_MALFORMED: "Have the proxy send one JSON object, and take away a client's own header",
+  UNAUTHORIZED: "Send `Authorization: Bearer TOKEN`, with an API token or the token of a session",
+  IDENTITY_REQUIRED: "Log in at the proxy; for an operator: have it send the header that `identity` names",
+  FORBIDDEN:
+    "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`, or set the pipeline's `allow_include_sources`",
+  IDENTITY_UNTRUSTED_PEER: "Ask through the proxy; for an operator: list it in `identity.trusted_proxies`",
+  IDENTITY_CLAIM_REQUIRED:
+    "Ask with a token that has the claim; for an operator: have the identity provider or the proxy send it",
+  IDENTITY_ROLE_NOT_ALLOWED:
+    "For an operator: list the role in `allowed_roles`, or have the claim name another",
+  NOT_FOUND: "Use a path of `/v1/openapi.json`",
+  PIPELINE_NOT_FOUND:
+    "Use a name of `GET /v1/pipelines`; for an operator: the log says of a pipeline why it could not start",
+  METHOD_NOT_ALLOWED: "Use the method that `Allow` names",
+  REQUEST_TOO_LARGE: "Send less: a shorter history, fewer values in the filter",
+  RATE_LIMITED: "Wait for `Retry-After` seconds, then try again",
+  QUOTA_EXCEEDED: "Wait for `Retry-After` seconds, then try again; for an operator: raise it in `limits`",
+  EXECUTION_ERROR: "The message is one of the phrases below; for an operator: the log has the detail",
+  INTERNAL_ERROR: callErrors.internal.remedy,
+  OVERLOADED: "Wait for `Retry-After` seconds, then try again",
+  UNAVAILABLE: "Wait for `Retry-After` seconds, then try again; for an operator: `-doctor` says what to mend",
+  REQUEST_TIMEOUT: "Ask for less, with a lower `top_n`; for an operator: raise `server.request_timeout`",
+};
 
 /** What the operator does about each kind of a provider's error. */
 const providerRemedies: Readonly<Record<ProviderErrorKind, string>> = {
@@ -112,7 +196,7 @@ export function jsonRpcRows(): string[][] {
     ) => [`\`${number}\``, "", ...meaningCells(meaning)]),
     ...entries<ErrorCode, number>(errorNumbers).map((
       [code, number],
-    ) => [`\`${number}\``, `\`${code}\``, ...meaningCells(errorCodes[code])]),
+    ) => [`\`${number}\``, `\`${code}\``, ...meaningCells(callErrors[code])]),
   ];
 }
 
@@ -125,9 +209,9 @@ export function statusRows(): string[][] {
 
 /** A row for each code of the RAG server. */
 export function ragRows(): string[][] {
-  return entries<string, ErrorMeaning & { status: number }>(ragErrors).map((
-    [code, { status, ...meaning }],
-  ) => [`\`${code}\``, String(status), ...meaningCells(meaning)]);
+  return entries(ragErrors).map((
+    [code, { status, means }],
+  ) => [`\`${code}\``, String(status), means, ragRemedies[code]]);
 }
 
 /** A row for each kind of a provider's error. */

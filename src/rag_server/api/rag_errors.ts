@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { AppError, errorCodes, type ErrorMeaning } from "../../core/app_error.ts";
+import { AppError } from "../../core/app_error.ts";
 import { CallEnded, type EndOfCall } from "../../core/async/abort.ts";
 import type { Body } from "../../http/request_body.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
@@ -15,102 +15,57 @@ export const ragErrors = {
     status: 400,
     means:
       "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
-    remedy: "Correct what the message names; the same request fails again",
   },
   IDENTITY_MALFORMED: {
     status: 400,
     means:
       "The header with the caller's claims holds no JSON object in UTF-8, a name twice, or more than 8 KiB",
-    remedy: "Have the proxy send one JSON object, and take away a client's own header",
   },
   UNAUTHORIZED: {
     status: 401,
     means: "There is no token in the Authorization header, or none that is valid; or a login failed",
-    remedy: "Send `Authorization: Bearer TOKEN`, with an API token or the token of a session",
   },
-  IDENTITY_REQUIRED: {
-    status: 401,
-    means: "The proxy sent neither claims nor the name of a caller",
-    remedy: "Log in at the proxy; for an operator: have it send the header that `identity` names",
-  },
+  IDENTITY_REQUIRED: { status: 401, means: "The proxy sent neither claims nor the name of a caller" },
   FORBIDDEN: {
     status: 403,
     means:
       "The server may not be called by the host that the Host header names, the token lacks a scope that it needs, or the pipeline does not show its documents",
-    remedy:
-      "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`, or set the pipeline's `allow_include_sources`",
   },
   IDENTITY_UNTRUSTED_PEER: {
     status: 403,
     means: "The request did not come through a proxy that may say who asks",
-    remedy: "Ask through the proxy; for an operator: list it in `identity.trusted_proxies`",
   },
   IDENTITY_CLAIM_REQUIRED: {
     status: 403,
     means:
       "The database decides by a claim what may be read, and the caller has none that fits; the message names it. API tokens and the server's own users have no claims",
-    remedy:
-      "Ask with a token that has the claim; for an operator: have the identity provider or the proxy send it",
   },
   IDENTITY_ROLE_NOT_ALLOWED: {
     status: 403,
     means: "The caller's claims or name stand for a database role that is not allowed",
-    remedy: "For an operator: list the role in `allowed_roles`, or have the claim name another",
   },
-  NOT_FOUND: {
-    status: 404,
-    means: "There is nothing at this path",
-    remedy: "Use a path of `/v1/openapi.json`",
-  },
-  PIPELINE_NOT_FOUND: {
-    status: 404,
-    means: "No pipeline of that name, or none that the caller may use",
-    remedy:
-      "Use a name of `GET /v1/pipelines`; for an operator: the log says of a pipeline why it could not start",
-  },
-  METHOD_NOT_ALLOWED: {
-    status: 405,
-    means: "Another method than those described for the path",
-    remedy: "Use the method that `Allow` names",
-  },
+  NOT_FOUND: { status: 404, means: "There is nothing at this path" },
+  PIPELINE_NOT_FOUND: { status: 404, means: "No pipeline of that name, or none that the caller may use" },
+  METHOD_NOT_ALLOWED: { status: 405, means: "Another method than those described for the path" },
   REQUEST_TOO_LARGE: {
     status: 413,
     means: "The body is larger than the path takes: 1 MiB, or 64 KiB to log in",
-    remedy: "Send less: a shorter history, fewer values in the filter",
   },
-  RATE_LIMITED: {
-    status: 429,
-    means: "Too many logins from the client's address have failed",
-    remedy: "Wait for `Retry-After` seconds, then try again",
-  },
-  QUOTA_EXCEEDED: {
-    status: 429,
-    means: "The caller has used up a limit; the message names it",
-    remedy: "Wait for `Retry-After` seconds, then try again; for an operator: raise it in `limits`",
-  },
-  EXECUTION_ERROR: {
-    status: 500,
-    means: "A provider or the database failed",
-    remedy: "The message is one of the phrases below; for an operator: the log has the detail",
-  },
-  INTERNAL_ERROR: { status: 500, ...errorCodes.internal },
+  RATE_LIMITED: { status: 429, means: "Too many logins from the client's address have failed" },
+  QUOTA_EXCEEDED: { status: 429, means: "The caller has used up a limit; the message names it" },
+  EXECUTION_ERROR: { status: 500, means: "A provider or the database failed" },
+  INTERNAL_ERROR: { status: 500, means: "A fault of Postern" },
   OVERLOADED: {
     status: 503,
     means:
       "The server has no room for the query, too few connections to its database, or cannot write its audit trail",
-    remedy: "Wait for `Retry-After` seconds, then try again",
   },
   UNAVAILABLE: {
     status: 503,
     means: "The server cannot reach the database, as while that restarts, or the identity provider",
-    remedy: "Wait for `Retry-After` seconds, then try again; for an operator: `-doctor` says what to mend",
   },
-  REQUEST_TIMEOUT: {
-    status: 504,
-    means: "The answer took longer than the server allows",
-    remedy: "Ask for less, with a lower `top_n`; for an operator: raise `server.request_timeout`",
-  },
-} as const satisfies Readonly<Record<string, ErrorMeaning & { readonly status: number }>>;
+  REQUEST_TIMEOUT: { status: 504, means: "The answer took longer than the server allows" },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly means: string }>>;
 
 /** An error as a client sees it. */
 export interface RagError {
