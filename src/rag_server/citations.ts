@@ -92,15 +92,16 @@ interface CitedSentence {
 /** Numbers often follow the full stop: then they belong to the sentence before, unless that has some of its own. */
 function citedSentences(answer: string): CitedSentence[] {
   const sentences: CitedSentence[] = [];
-  const code = answer.replace(codeOrFence, (written) => written.replace(/[[【［]/g, "·"));
-  const blanks = (written: string) => " ".repeat(written.length);
+  const marked = answer.replace(codeOrFence, (written) => written.replace(/[[【［]/g, "·"));
   const split = splitSentences(
-    code.replace(marksBetween, blanks).replace(marksBeforeStop, (written) => `${written.slice(0, -2)}. `),
+    marked.replace(marksBetween, (written) => " ".repeat(written.length))
+      .replace(marksBeforeStop, (written) => `${written.slice(0, -2)}. `),
   );
   for (const [at, { start: said, end }] of split.entries()) {
-    const between = code.slice(split[at - 1]?.end ?? 0, said).search(mark);
-    const start = between === -1 ? said : (split[at - 1]?.end ?? 0) + between;
-    const text = code.slice(start, end);
+    const gap = split[at - 1]?.end ?? 0;
+    const between = marked.slice(gap, said).search(mark);
+    const start = between === -1 ? said : gap + between;
+    const text = marked.slice(start, end);
     const [leading] = leadingMarks.exec(text) ?? [];
     const last = sentences.at(-1);
     if (leading === undefined || last === undefined || last.numbers.length > 0) {
@@ -110,7 +111,7 @@ function citedSentences(answer: string): CitedSentence[] {
     last.numbers = numbersIn(leading);
     last.end = start + leading.trimEnd().length;
     const rest = start + leading.length;
-    if (rest < end) sentences.push({ start: rest, end, numbers: numbersIn(code.slice(rest, end)) });
+    if (rest < end) sentences.push({ start: rest, end, numbers: numbersIn(marked.slice(rest, end)) });
   }
   return sentences;
 }

@@ -8,21 +8,22 @@ interface Figure {
   readonly given: readonly string[];
 }
 
-/** Whose months' names are known; short ones are of the first two alone, since others are words in those. */
-const languages = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "tr", "ru", "uk"];
+/** The months in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Turkish, Russian and Scandinavian, folded. */
 const months: ReadonlyMap<string, number> = new Map(
-  languages.flatMap((language, place) =>
-    [{ month: "long" } as const, { month: place < 2 ? "short" : "long", day: "numeric" } as const].flatMap(
-      (options) => {
-        const format = new Intl.DateTimeFormat(language, { ...options, timeZone: "UTC" });
-        return Array.from({ length: 12 }, (_, at) => {
-          const parts = format.formatToParts(Date.UTC(2024, at, 1));
-          const name = parts.find(({ type }) => type === "month")?.value.toLowerCase().replace(".", "") ?? "";
-          return [[name, at + 1], [foldText(name), at + 1]] as const;
-        }).flat();
-      },
-    )
-  ).filter(([name]) => /^[\p{L}\p{M}]{3,}$/u.test(name)),
+  [
+    "january jan januar janvier enero gennaio janeiro januari styczen stycznia ocak январь января",
+    "february feb februar fevrier febrero febbraio fevereiro februari luty lutego subat февраль февраля",
+    "march mar marz mars marzo marco maart marzec marca marts mart март марта",
+    "april apr avril abril aprile kwiecien kwietnia nisan апрель апреля",
+    "may mai mayo maggio maio mei maj maja mayıs маи мая",
+    "june jun juni juin junio giugno junho czerwiec czerwca haziran июнь июня",
+    "july jul juli juillet julio luglio julho lipiec lipca temmuz июль июля",
+    "august aug aout agosto augustus augusti sierpien sierpnia agustos август августа",
+    "september sep sept septembre septiembre settembre setembro wrzesien wrzesnia eylul сентябрь сентября",
+    "october oct oktober okt octobre octubre ottobre outubro pazdziernik pazdziernika ekim октябрь октября",
+    "november nov novembre noviembre novembro listopad listopada kasım ноябрь ноября",
+    "december dec dezember dez decembre diciembre dicembre dezembro grudzien grudnia aralık декабрь декабря",
+  ].flatMap((names, at) => names.split(" ").map((name) => [name, at + 1] as const)),
 );
 
 /** English and German ones; "one" is an article in many languages. */
@@ -94,8 +95,11 @@ function dateOf(order: string, groups: readonly unknown[]): Figure | undefined {
   const part = (letter: string) => {
     const at = order.indexOf(letter);
     if (at === -1) return undefined;
-    const written = String(groups[at]).toLowerCase();
-    return (/^\d/.test(written) ? Number(written) : months.get(written) ?? 0).toString().padStart(2, "0");
+    const written = String(groups[at]);
+    return (/^\d/.test(written) ? Number(written) : months.get(foldText(written)) ?? 0).toString().padStart(
+      2,
+      "0",
+    );
   };
   const [y, m = "", d] = [part("y"), part("m"), part("d")];
   if (Number(m) < 1 || Number(m) > 12 || Number(d ?? 1) < 1 || Number(d ?? 1) > 31) return undefined;
