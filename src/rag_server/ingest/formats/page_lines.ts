@@ -46,11 +46,10 @@ const rightToLeft = /[\u0590-\u08ff]/;
 const cellGap = 0.9;
 
 /** A page's lines in the order in which people read them: column by column, above and below what is wider than one. */
-export function pageLines(items: readonly PdfItem[], page: number): PdfLine[] {
-  const found = cellsOf(items);
-  const isLeftwards = found.filter(({ text }) => rightToLeft.test(text)).length * 2 > found.length;
-  return columnsOf(found, isLeftwards).flatMap((cells, column) =>
-    rowsOf(cells).map((cellsOfRow) => {
+export function pageLines(cells: readonly PdfCell[], page: number): PdfLine[] {
+  const isLeftwards = cells.filter(({ text }) => rightToLeft.test(text)).length * 2 > cells.length;
+  return columnsOf(cells, isLeftwards).flatMap((found, column) =>
+    rowsOf(found).map((cellsOfRow) => {
       const row = joinCells(cellsOfRow, isLeftwards);
       const widest = row.reduce((most, cell) => cell.text.length > most.text.length ? cell : most);
       const text = row.map((cell) => cell.text).join(" ");
@@ -59,7 +58,8 @@ export function pageLines(items: readonly PdfItem[], page: number): PdfLine[] {
   );
 }
 
-function cellsOf(items: readonly PdfItem[]): PdfCell[] {
+/** Runs without wide gaps between them as one, in the file's order. */
+export function cellsOf(items: readonly PdfItem[]): PdfCell[] {
   const cells: PdfCell[] = [];
   let run: PdfItem[] = [];
   const end = () => {
@@ -138,7 +138,7 @@ function joinCells(row: readonly PdfCell[], isLeftwards: boolean): PdfCell[] {
 }
 
 /** Cells of the same height, from top to bottom. */
-function rowsOf(cells: readonly PdfCell[]): PdfCell[][] {
+export function rowsOf(cells: readonly PdfCell[]): PdfCell[][] {
   const rows: PdfCell[][] = [];
   for (const cell of fromTop(cells)) {
     const above = rows.at(-1)?.[0];
@@ -184,10 +184,13 @@ function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean): PdfCell[][]
 
 /** Where the column begins that the fewest cells reach into from the left. */
 function findGutter(cells: readonly PdfCell[]): { x: number; spanning: Set<PdfCell> } | undefined {
-  const tableRows = rowsOf(cells).filter((row) =>
+  const rows = rowsOf(cells);
+  const tableRows = rows.filter((row) =>
     row.length > 2 && row.every(({ text }) => text.length < shortestLine)
   );
-  for (const x of columnStarts(cells)) {
+  // what stands alone above or below both columns may hide the gap between them
+  const inner = rows.filter((row, at) => row.length > 1 || (at > 0 && at < rows.length - 1)).flat();
+  for (const x of columnStarts(inner)) {
     const sideOf = (cell: PdfCell) => cell.right < x ? "left" : cell.x >= x ? "right" : "spanning";
     const spanning = new Set(cells.filter((cell) => sideOf(cell) === "spanning"));
     for (const row of tableRows) {

@@ -1,8 +1,10 @@
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { PageStart, SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, tableText, withoutContents } from "./document_builder.ts";
-import { lineText, pageLines, type PdfItem, type PdfLine } from "./page_lines.ts";
+import { cellsOf, lineText, pageLines, type PdfCell, type PdfItem, type PdfLine } from "./page_lines.ts";
 import { findTables, type PdfTable } from "./pdf_tables.ts";
+import { mostCommon, withoutRunningLines } from "./running_lines.ts";
+import { encrypted } from "./zipped/zip_archive.ts";
 
 /** Texts of pages that have none themselves, by page, from 1. */
 export type PageTexts = ReadonlyMap<number, string>;
@@ -12,7 +14,7 @@ export type PageTexts = ReadonlyMap<number, string>;
  * foot of page after page.
  *
  * @param pageTexts optional; where it is given, a file that has further pages without text gives their numbers instead
- * @throws {Error} pdf.js's, for what is no PDF, is broken, or needs a password
+ * @throws {Error} pdf.js's, for what is no PDF or is broken; where it needs a password, or a character map of Adobe's
  */
 export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument>;
 export async function readPdf(
@@ -21,24 +23,42 @@ export async function readPdf(
   pageTexts: PageTexts | undefined,
 ): Promise<SourceDocument | readonly number[]>;
 export async function readPdf(bytes: Uint8Array, fallbackTitle: string, pageTexts?: PageTexts) {
-  const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
+  const maps = new Set<string>();
+  const pdf = await openPdf(bytes, maps);
   try {
-    const pages: PdfLine[][] = [];
-    for (let page = 1; page <= pdf.numPages; page++) pages.push(pageLines(await itemsOf(pdf, page), page));
+    const pages: PdfCell[][] = [];
+    for (let page = 1; page <= pdf.numPages; page++) pages.push(cellsOf(await itemsOf(pdf, page)));
     if (pageTexts !== undefined) {
       const missing = pages.flatMap((page, at) => page.length > 0 || pageTexts.has(at + 1) ? [] : [at + 1]);
       if (missing.length > 0) return missing;
       const others = pages.flat();
-      for (const [page, text] of pageTexts) pages[page - 1] = textLines(text, page, others);
+      for (const [page, text] of pageTexts) pages[page - 1] = cellsOfText(text, others);
     }
-    const lines = withoutContents(withoutRunningLines(pages).flat(), ({ text }) => text);
-    return documentOf(lines, await titleOf(pdf), fallbackTitle);
+    const lines = withoutRunningLines(pages).flatMap((cells, at) => pageLines(cells, at + 1));
+    if (maps.size > 0 && !lines.some(({ text }) => /\p{L}/u.test(text))) {
+      throw new Error(`it needs the character map ${[...maps].join()}; save it with its fonts embedded`);
+    }
+    return documentOf(withoutContents(lines, ({ text }) => text), await titleOf(pdf), fallbackTitle);
   } finally {
     await pdf.loadingTask.destroy();
   }
 }
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
+
+/** @param maps takes the names of character maps that the file's fonts name and pdf.js does not find */
+function openPdf(bytes: Uint8Array, maps: Set<string>): Promise<Pdf> {
+  // pdf.js makes one itself
+  class BinaryDataFactory {
+    fetch({ kind, filename }: { kind: string; filename: string }) {
+      if (kind === "cMapUrl") maps.add(filename.replace(".bcmap", ""));
+      return Promise.reject(new Error("it is not here"));
+    }
+  }
+  return getDocumentProxy(bytes, { verbosity: 0, BinaryDataFactory }).catch((error: Error) => {
+    throw error.name === "PasswordException" ? new Error(encrypted) : error;
+  });
+}
 
 async function itemsOf(pdf: Pdf, number: number): Promise<PdfItem[]> {
   const page = await pdf.getPage(number);
@@ -55,12 +75,12 @@ async function itemsOf(pdf: Pdf, number: number): Promise<PdfItem[]> {
 const usualSize = 10;
 
 /** Text as though it stood on a page, a line below the other, in the type that most of the file's text has. */
-function textLines(text: string, page: number, others: readonly PdfLine[]): PdfLine[] {
-  const font = mostCommon(others, (line) => line.font) ?? "";
-  const size = mostCommon(others, (line) => line.size) ?? usualSize;
+function cellsOfText(text: string, others: readonly PdfCell[]): PdfCell[] {
+  const font = mostCommon(others, (cell) => cell.font) ?? "";
+  const size = mostCommon(others, (cell) => cell.size) ?? usualSize;
   return text.split("\n").flatMap((line, at) => {
     const shown = lineText(line);
-    return shown === "" ? [] : [{ page, column: 0, cells: [], text: shown, y: -at * size, size, font }];
+    return shown === "" ? [] : [{ text: shown, x: 0, right: shown.length, y: -at * size, size, font }];
   });
 }
 
@@ -139,53 +159,6 @@ function endsParagraph(last: PdfLine, next: PdfLine): boolean {
   // a line above the last one begins another column
   if (gap < 0) return /[.!?:]["'”’)]?$/.test(last.text);
   return gap > next.size * 1.7 || /^(?:[•▪◦–-]|\d{1,3}[.)])\s/.test(next.text);
-}
-
-/** How many lines from a page's head and foot may be running ones. */
-const edgeLines = 2;
-const fewestPages = 3;
-
-/**
- * Leaves out lines at the head and foot that come back on most pages, numbers aside; and those that are not larger than the
- * text and come back at the same height on the next page or the one after, as where left and right pages differ.
- */
-function withoutRunningLines(pages: readonly (readonly PdfLine[])[]): readonly (readonly PdfLine[])[] {
-  if (pages.length < fewestPages) return pages;
-  const bodySize = mostCommon(pages.flat(), ({ size }) => size) ?? 0;
-  // headings may differ by their number alone
-  const keyOf = ({ text, size }: PdfLine) => size > bodySize ? text : text.replace(/\d+/g, "#").toLowerCase();
-  const edges = pages.map((page) => {
-    const heights = [...new Set(page.map(({ y }) => y))].sort((one, other) => other - one);
-    const isEdge = new Set([...heights.slice(0, edgeLines), ...heights.slice(-edgeLines)]);
-    return page.filter(({ y }) => isEdge.has(y));
-  });
-  const counts = new Map<string, number>();
-  for (const key of edges.flatMap((page) => [...new Set(page.map(keyOf))])) {
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  const most = Math.max(fewestPages, pages.length * 0.6);
-  const comesBack = (line: PdfLine, at: number) =>
-    [-2, -1, 1, 2].some((step) =>
-      edges[at + step]?.some((other) => Math.abs(other.y - line.y) < 2 && keyOf(other) === keyOf(line))
-    );
-  return pages.map((page, at) => {
-    const running = new Set(
-      edges[at]?.filter((line) => {
-        const count = counts.get(keyOf(line)) ?? 0;
-        return count >= most || (line.size <= bodySize && count >= fewestPages && comesBack(line, at));
-      }),
-    );
-    // a page has something of its own, or is like others
-    const own = page.filter((line) => !running.has(line));
-    return own.length === 0 ? page : own;
-  });
-}
-
-/** The property of most letters. */
-function mostCommon<Value>(lines: readonly PdfLine[], of: (line: PdfLine) => Value): Value | undefined {
-  const letters = new Map<Value, number>();
-  for (const line of lines) letters.set(of(line), (letters.get(of(line)) ?? 0) + line.text.length);
-  return [...letters].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
 /** Lines as one text; a word that was divided at a line's end is whole again. */

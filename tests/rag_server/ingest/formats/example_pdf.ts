@@ -9,17 +9,33 @@ export interface ExampleLine {
   readonly isBold?: boolean;
 }
 
+interface ExampleOptions {
+  readonly title?: string;
+  readonly isCompressed?: boolean;
+  /** Whether it needs a password. */
+  readonly isLocked?: boolean;
+  /** Whether what is not bold is in a Chinese font that is not in the file. */
+  readonly isChinese?: boolean;
+}
+
+const helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
+const songLight =
+  "<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H /DescendantFonts " +
+  "[<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light " +
+  "/CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> " +
+  "/FontDescriptor << /Type /FontDescriptor /FontName /STSong-Light /Flags 6 >> >>] >>";
+
 /** A PDF 1.4 of pages with lines in Helvetica, written by hand. */
 export function examplePdf(
   pages: readonly (readonly ExampleLine[])[],
-  options: { readonly title?: string; readonly isCompressed?: boolean } = {},
+  options: ExampleOptions = {},
 ): Uint8Array<ArrayBuffer> {
-  const { title, isCompressed = false } = options;
+  const { title, isCompressed = false, isLocked = false, isChinese = false } = options;
   const kids = pages.map((_, at) => `${6 + at * 2} 0 R`).join(" ");
   const objects: string[] = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
-    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    isChinese ? songLight : helvetica,
     title === undefined ? "<< >>" : `<< /Title (${escaped(title)}) >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>",
   ];
@@ -30,10 +46,10 @@ export function examplePdf(
       stream(lines.map(lineOperators).join("\n"), isCompressed),
     );
   });
-  return latin1(fileOf(objects));
+  return latin1(fileOf(objects, isLocked));
 }
 
-function fileOf(objects: readonly string[]): string {
+function fileOf(objects: readonly string[], isLocked: boolean): string {
   let file = "%PDF-1.4\n";
   const places = objects.map((object, at) => {
     const place = file.length;
@@ -42,8 +58,10 @@ function fileOf(objects: readonly string[]): string {
   });
   const rows = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
   const size = objects.length + 1;
+  const [owner, user] = ["o".repeat(32), "u".repeat(32)];
+  const lock = ` /ID [(id) (id)] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O (${owner}) /U (${user}) >>`;
   return `${file}xref\n0 ${size}\n0000000000 65535 f \n${rows}trailer\n` +
-    `<< /Size ${size} /Root 1 0 R /Info 4 0 R >>\nstartxref\n${file.length}\n%%EOF\n`;
+    `<< /Size ${size} /Root 1 0 R /Info 4 0 R${isLocked ? lock : ""} >>\nstartxref\n${file.length}\n%%EOF\n`;
 }
 
 function stream(content: string, isCompressed: boolean): string {

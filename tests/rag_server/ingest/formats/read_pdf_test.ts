@@ -59,6 +59,22 @@ Deno.test("readPdf() fails for what is no PDF", async () => {
   await assert.rejects(readPdf(new TextEncoder().encode("%PDF-1.4\nnothing of the kind"), "file"), Error);
 });
 
+Deno.test("readPdf() says of a PDF with a password what is to do", async () => {
+  const pdf = examplePdf([[{ text: "Secret.", y: 700 }]], { isLocked: true });
+  await assert.rejects(readPdf(pdf, "file"), { message: "it is encrypted; save it without a password" });
+});
+
+Deno.test("readPdf() names the character map without which it finds no words, and reads on where there are others", async () => {
+  const chinese = [{ text: "N-eW", y: 700 }];
+  const number = { text: "- 1 -", y: 30, isBold: true };
+  await assert.rejects(readPdf(examplePdf([[...chinese, number]], { isChinese: true }), "file"), {
+    message: "it needs the character map UniGB-UCS2-H; save it with its fonts embedded",
+  });
+  const words = { text: "Some words.", y: 600, isBold: true };
+  const { sections } = await readPdf(examplePdf([[...chinese, words]], { isChinese: true }), "file");
+  assert.deepEqual(sections.flatMap(({ blocks }) => blocks.map(({ text }) => text)), ["Some words."]);
+});
+
 const lines = (texts: readonly string[], { x = 72, top = 700 } = {}) =>
   texts.map((text, at) => ({ text, x, y: top - at * 14 }));
 
@@ -131,6 +147,133 @@ Deno.test("readPdf() leaves out the heads of left and right pages, and keeps wha
   ]);
   const shown = await shownPdf(...pages);
   assert.equal(shown.flat().join(" ").trim(), texts.join(" "));
+});
+
+const letters = [..."abcdef"];
+
+/** A page of two columns with their words in order, by a letter: `a0 … a11`. */
+const columns = (letter: string) =>
+  [72, 320].flatMap((x, side) =>
+    [0, 1, 2, 3, 4, 5].map((at) => ({
+      text: `The line ${letter}${side * 6 + at} goes on for a while`,
+      x,
+      y: 690 - at * 14,
+      size: 10,
+    }))
+  );
+const inOrder = (letter: string) => Array.from({ length: 12 }, (_, at) => `${letter}${at}`).join(" ");
+
+for (
+  const [name, running] of Object.entries<
+    (at: number) => { text: string; x: number; y: number; size: number }[]
+  >({
+    "a foot in the middle": (at) => [{ text: `Page ${at + 1} of 6`, x: 286, y: 40, size: 8 }],
+    "a larger foot in the middle": (at) => [{ text: `Page ${at + 1} of 6`, x: 280, y: 40, size: 12 }],
+    "a larger number at the right of the head": (at) => [{ text: `${at + 1}`, x: 520, y: 760, size: 14 }],
+    "how many pages there are": (at) => [{ text: `${at + 1} / 6`, x: 290, y: 40, size: 10 }],
+    "a larger head with a page's number": (
+      at,
+    ) => [{ text: `Manual - page ${at + 1}`, x: 260, y: 760, size: 14 }],
+    "a larger foot without a word for a page": (
+      at,
+    ) => [{ text: `Manual ${at + 1}`, x: 280, y: 40, size: 14 }],
+    "larger heads of left and right pages": (at) =>
+      at % 2 === 0
+        ? [{ text: `${at + 1}`, x: 72, y: 760, size: 12 }, { text: "The manual", x: 280, y: 760, size: 12 }]
+        : [{ text: "Of pumps", x: 280, y: 760, size: 12 }, { text: `${at + 1}`, x: 500, y: 760, size: 12 }],
+    "numbers by chapters, of two of them": (
+      at,
+    ) => [{ text: `${at < 3 ? 1 : 2}-${at % 3 + 1}`, x: 300, y: 40, size: 10 }],
+    "numbers with gaps between them": (at) => [{ text: `Of pumps ${at * 3 + 1}`, x: 72, y: 40, size: 8 }],
+    "a larger title with a number apart": (
+      at,
+    ) => [{ text: `Annual report 2024 | ${at + 1}`, x: 250, y: 760, size: 14 }],
+    "two lines at the head": (at) => [
+      { text: "Acme Inc.", x: 72, y: 770, size: 10 },
+      { text: `12 May 2024, sheet ${at + 1}`, x: 72, y: 755, size: 10 },
+    ],
+  })
+) {
+  Deno.test(`readPdf() leaves out ${name}, and reads the columns`, async () => {
+    const shown = await shownPdf(...letters.map((letter, at) => [...running(at), ...columns(letter)]));
+    assert.equal(shown.length, 1);
+    const text = shown.flat().join(" ").trim();
+    assert.equal(text.match(/[a-f]\d+/g)?.join(" "), letters.map(inOrder).join(" "));
+    assert.equal(text.replace(/The line [a-f]\d+ goes on for a while/g, "").trim(), "");
+  });
+}
+
+Deno.test("readPdf() leaves out the numbers of two pages, of a page that has nothing else, and beside a text that changes", async () => {
+  const foot = (at: number) => ({ text: `Page ${at + 1}`, x: 290, y: 40, size: 12 });
+  const two = ["a", "b"].map((letter, at) => [...columns(letter), foot(at)]);
+  assert.deepEqual(
+    (await shownPdf(...two)).flat().join(" ").match(/[ab]\d+|Page/g)?.join(" "),
+    `${inOrder("a")} ${inOrder("b")}`,
+  );
+  const bare = two.map((page, at) => [...page.slice(0, -1), { ...foot(at), text: `- ${at + 1} -` }]);
+  assert.doesNotMatch((await shownPdf(...bare)).flat().join(" "), /-/);
+  const blank = [...two, [foot(2)], [...columns("d"), foot(3)]];
+  assert.doesNotMatch((await shownPdf(...blank)).flat().join(" "), /Page/);
+  const sections = letters.map((letter, at) => [
+    { text: `About ${letter}`, y: 760, size: 10 },
+    { text: `${at + 7}`, x: 500, y: 760, size: 10 },
+    { text: `It is ${letter}.`, y: 600, size: 10 },
+  ]);
+  assert.deepEqual(
+    (await shownPdf(...sections)).flat().join(" ").trim(),
+    letters.map((one) => `About ${one} It is ${one}.`).join(" "),
+  );
+});
+
+Deno.test("readPdf() finds columns above what stands alone below them, wherever that begins, on one page too", async () => {
+  for (let x = 100; x < 330; x += 2) {
+    const foot = { text: "Printed in Bonn by people who can print", x, y: 40, size: 8 };
+    const text = (await shownPdf([...columns("a"), foot])).flat().join(" ");
+    assert.equal(text.match(/a\d+/g)?.join(" "), inOrder("a"), `at ${x}`);
+  }
+});
+
+Deno.test("readPdf() keeps headings with numbers, rows of tables at the edges of pages, and pages that are alike", async () => {
+  const row = (cells: readonly string[], y: number) =>
+    cells.map((text, at) => ({ text, x: 72 + at * 120, y }));
+  // rows of four cells that differ by numbers, or of three with names of their own
+  for (const [name, number] of [["Bolt", "4.50"], ["", ""]] as const) {
+    const table = (letter: string, at: number) =>
+      ["Nut", "Ring", "Screw"].map((part, row) =>
+        [name || `${part} ${letter}`, "EUR", `${(at * 7 + row * 5) % 9}`, number].filter((cell) =>
+          cell !== ""
+        )
+      );
+    const pages = letters.map((letter, at) => [
+      { text: `Step ${at + 1}`, y: 760, size: 16 },
+      { text: `Do ${letter} now, and then do it once more.`, y: 700 },
+      ...table(letter, at).flatMap((cells, at) => row(cells, 80 - at * 20)),
+    ]);
+    const shown = await shownPdf(...pages);
+    assert.deepEqual(shown.map(([heading]) => heading), letters.map((_, at) => `Step ${at + 1}`));
+    const rows = letters.map((letter, at) =>
+      table(letter, at).map((cells) => `| ${cells.join(" | ")} |`).join("\n")
+    );
+    assert.deepEqual(shown.map(([, , table]) => table), rows);
+  }
+  const alike = letters.map((
+    letter,
+    at,
+  ) => [{ text: `It is ${letter}.`, y: 600 }, { text: `Take ${at * 9} of them.`, y: 40 }]);
+  assert.match(
+    (await shownPdf(...alike)).flat().join(" "),
+    /It is c. Take 18 of them. It is d. Take 27 of them./,
+  );
+  const numbered = letters.map((letter, at) => [
+    ...row([`${at === 3 ? 4 : 9 - at}`, `About ${letter}`], 760),
+    { text: `It is ${letter}.`, y: 600 },
+    { text: `${at + 1}`, x: 300, y: 40 },
+  ]);
+  assert.match((await shownPdf(...numbered)).flat().join(" "), /It is c. 4 About d It is d. 5 About e/);
+  assert.deepEqual(await shownPdf(...letters.map(() => [{ text: "A form.", y: 700 }])), [[
+    "",
+    ...letters.map(() => "A form."),
+  ]]);
 });
 
 Deno.test("readPdf() takes numbered lines of another type for headings", async () => {

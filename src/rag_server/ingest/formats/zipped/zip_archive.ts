@@ -12,7 +12,8 @@ const usualMaxBytes = 192 * 1024 * 1024;
 /** Packed bytes that are unpacked in one go: at most a thousand times as many. */
 const stepBytes = 4096;
 
-const encrypted = "it is encrypted; save it without a password";
+/** Why a file with a password is not read. */
+export const encrypted = "it is encrypted; save it without a password";
 const damaged = (cause?: unknown) => new Error("it is damaged, or no such document", { cause });
 
 /**
