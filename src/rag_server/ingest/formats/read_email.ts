@@ -1,9 +1,10 @@
+import { Buffer } from "node:buffer";
 import type { SourceDocument } from "../../../text/chunk_document.ts";
 import { decodeText, repaired } from "./decode_text.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 import { addHtml } from "./read_html.ts";
 import { Parser } from "htmlparser2";
-import postalMime, { type Address, type Email } from "postal-mime";
+import postalMime, { type Address, decodeWords, type Email } from "postal-mime";
 
 /**
  * A message's text without replies that it quotes and its signature, below who wrote it when to whom. Of attachments only
@@ -42,11 +43,46 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
 
 /** What is not in the encoding that a message names, or UTF-8 where it names none, is read as its letters show. */
 async function parse(bytes: Uint8Array): Promise<Email> {
-  const options = { forceRfc822Attachments: true };
-  const mail = await postalMime.parse(bytes, options);
+  const mail = await parseMarked(bytes);
   if (!JSON.stringify({ ...mail, attachments: [] }).includes("\ufffd")) return mail;
   const text = decodeText(bytes, undefined);
-  return text === undefined ? mail : await postalMime.parse(new TextEncoder().encode(text), options);
+  return text === undefined ? mail : await parseMarked(new TextEncoder().encode(text));
+}
+
+/** An encoding that keeps bytes as they are: above ASCII as U+F780 to U+F7FF (Encoding Standard, section 14.5). */
+const asBytes = "; charset=x-user-defined";
+
+/** Texts whose encoding is not told are parsed as bytes, and decoded as files are. */
+async function parseMarked(bytes: Uint8Array): Promise<Email> {
+  const written = Buffer.from(bytes).toString("latin1");
+  const head = /^[^]*?\n\r?\n/.exec(written)?.[0] ?? "";
+  const marked =
+    (/^content-type:/im.test(head) || !/^\S+:/.test(head) ? "" : `Content-Type: text/plain\r\n`) +
+    written;
+  const whole = marked.replace(/^content-type:\s*text\/[\w.-]+(?:[^\r\n]|\r?\n[ \t])*/gim, (field) => {
+    const label = /charset\s*=\s*"?([^\s";]+)/i.exec(field)?.[1];
+    return label === undefined || !isKnown(label)
+      ? field.replace(/\/[\w.-]+/, (type) => type + asBytes)
+      : field;
+  });
+  const mail = await postalMime.parse(Buffer.from(whole, "latin1"), { forceRfc822Attachments: true });
+  return { ...mail, text: mail.text && decoded(mail.text), html: mail.html && decoded(mail.html) };
+}
+
+/** Whether the parser decodes by it, and not as Windows-1252 for want of better. */
+function isKnown(label: string): boolean {
+  return !/ascii/i.test(label) &&
+    (/1252|8859-?_?1$|latin-?_?1$/i.test(label) || decodeWords(`=?${label}?Q?=D0?=`) !== "Ð");
+}
+
+function decoded(text: string): string {
+  return text.replaceAll(asBytes, "").replace(
+    /[\p{ASCII}\uf780-\uf7ff]+/gu,
+    (run) =>
+      run.includes("\u001b") || /[\uf780-\uf7ff]/.test(run)
+        ? decodeText(Uint8Array.from(run, (letter) => letter.charCodeAt(0) & 0xff), undefined) ?? run
+        : run,
+  );
 }
 
 function addressText(addresses: readonly Address[]): string {
@@ -63,6 +99,9 @@ const attribution =
 const original =
   /^-{2,} ?(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale) ?-{2,}$/i;
 
+/** What people write above a message that they pass on with a reply's subject. */
+const forInformation = /^\s*(?:fyi|see below|zur info|zur kenntnis|pour info|pour information)\b.{0,20}\s*$/i;
+
 /** All of a message that is a quotation alone. @param isReply whether it says so of itself; others may quote anything */
 function ownText(text: string, isReply: boolean): string {
   const lines = text.replace(/\r\n?/g, "\n")
@@ -74,7 +113,8 @@ function ownText(text: string, isReply: boolean): string {
     const isQuoted = lines.slice(at + 1, at + 4).find((next) => next.trim() !== "")?.startsWith(">") ?? false;
     const begins = attribution.test(line);
     quotes ||= begins && isQuoted;
-    if (isSignature(lines, at) || isReply && (original.test(line) || begins && !isQuoted)) break;
+    const isOld = original.test(line) && !forInformation.test(kept.join("\n"));
+    if (isSignature(lines, at) || isReply && (isOld || begins && !isQuoted)) break;
     if (!(begins && isQuoted) && !(quotes && /^ ?>/.test(line))) kept.push(line);
   }
   return kept.join("\n").trim() || text.trim();

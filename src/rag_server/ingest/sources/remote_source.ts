@@ -1,6 +1,8 @@
 import { sleep, withDeadline } from "../../../core/async/deadline.ts";
 import type { DocumentResponse } from "../../../http/public_document.ts";
 import { askedDelay } from "../../../llm/transport/http_attempt.ts";
+import { decodeText } from "../formats/decode_text.ts";
+import { formatOf } from "../formats/document_formats.ts";
 
 /** Documents that stand elsewhere than in a folder of this machine. */
 export interface RemoteSource {
@@ -48,4 +50,17 @@ export async function askPatiently(
     if ((status !== 429 && status < 500) || attempt === mostAttempts) return response;
     await sleep(Math.min(askedDelay(headers, Date.now()) ?? attempt * 1_000, patienceMs), signal);
   }
+}
+
+/**
+ * A text whose encoding the server names, in UTF-8, whatever the text itself says; any other bytes as they are. Servers
+ * call PDFs text too, and the parts of an e-mail have encodings of their own.
+ *
+ * @param name whose suffix says the format
+ */
+export function inUtf8(bytes: Uint8Array<ArrayBuffer>, name: string, contentType: string) {
+  const [, charset] = /^(?:text\/|[^;]*xml\b).*?;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(contentType) ?? [];
+  const isText = formatOf(name) !== "e-mail" && new TextDecoder().decode(bytes.subarray(0, 5)) !== "%PDF-";
+  const text = isText && charset && decodeText(bytes, charset);
+  return text ? new TextEncoder().encode(text) : bytes;
 }

@@ -9,7 +9,7 @@ import {
   textOf,
   type XmlElement,
 } from "../formats/zipped/xml.ts";
-import { askPatiently, type RemoteFile, type RemoteSource } from "./remote_source.ts";
+import { askPatiently, inUtf8, type RemoteFile, type RemoteSource } from "./remote_source.ts";
 
 /** The objects of a bucket whose keys begin with a prefix, on any server with the interface of Amazon's S3. */
 export interface S3Settings {
@@ -64,7 +64,8 @@ export function openS3Source(settings: S3Settings): RemoteSource {
     const path = key.slice(prefix.length).replace(/^\//, "") || key;
     const read = async (_known: string | undefined, maxBytes: number, signal: AbortSignal) => {
       const { body, headers } = await get(root + key.split("/").map(encoded).join("/"), maxBytes, signal);
-      return { bytes: body, mark: headers.get("etag") || mark };
+      const bytes = body && inUtf8(body, path, headers.get("content-type") ?? "");
+      return { bytes, mark: headers.get("etag") || mark };
     };
     return [{ path, mark, size: Number(valueOf("Size")), read }];
   }

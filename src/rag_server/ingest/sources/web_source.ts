@@ -3,10 +3,15 @@ import { sleep } from "../../../core/async/deadline.ts";
 import { sha256 } from "../../../core/text/sha256.ts";
 import { sizeText } from "../../../core/text/units.ts";
 import { isPublicAddress, requestDocument } from "../../../http/public_document.ts";
-import { decodeText } from "../formats/decode_text.ts";
 import { formatOf, suffixOf } from "../formats/document_formats.ts";
 import { childOf, decodeXml, eachElement, textOf } from "../formats/zipped/xml.ts";
-import { askPatiently, type RemoteFile, type RemoteReading, type RemoteSource } from "./remote_source.ts";
+import {
+  askPatiently,
+  inUtf8,
+  type RemoteFile,
+  type RemoteReading,
+  type RemoteSource,
+} from "./remote_source.ts";
 import { readRobots } from "./robots_rules.ts";
 
 /** Pages: those that a sitemap lists, and those that are named. */
@@ -105,15 +110,11 @@ export function openWebSource(settings: WebSettings): RemoteSource {
     const [tag, date] = [headers.get("etag"), headers.get("last-modified")];
     const mark = tag ? `if-none-match ${tag}` : date ? `if-modified-since ${date}` : sha256(body ?? "");
     if (mark === known) return "unchanged";
-    const [written, type = ""] = /^\w+\/([\w.-]+)/.exec(headers.get("content-type") ?? "") ?? [];
-    const [, charset] = /;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(headers.get("content-type") ?? "") ?? [];
-    const text = body && charset && /^text\/|xml$/.test(written ?? "")
-      ? decodeText(body, charset)
-      : undefined;
+    const contentType = headers.get("content-type") ?? "";
+    const [, type = ""] = /^\w+\/([\w.-]+)/.exec(contentType) ?? [];
     const isRead = (suffix: string) => suffix !== "" && formatOf(`page.${suffix}`) !== undefined;
     const suffix = [type, suffixOf(url.pathname), type === "plain" ? "txt" : ""].find(isRead) ?? "unknown";
-    // as it is read from a file, whatever the page itself says
-    return { bytes: text === undefined ? body : new TextEncoder().encode(text), mark, suffix };
+    return { bytes: body && inUtf8(body, `page.${suffix}`, contentType), mark, suffix };
   }
 
   async function pageOf(address: string, signal: AbortSignal): Promise<RemoteFile> {

@@ -75,6 +75,7 @@ Deno.test("readEmail() keeps what only looks like a quotation or a signature", a
       ["One.\n--\nTwo.\n--\nThree.", "Agenda"],
       [`One.\n--\n${"More.\n".repeat(20)}End.`, "Agenda"],
       ["FYI\n\n-----Original Message-----\nFrom: Boss\n\nThe limit is 500.", "FW: Rule"],
+      ["FYI\n\n-----Original Message-----\nFrom: Boss\n\nThe limit is 500.", "RE: Rule"],
     ] as const
   ) assert.deepEqual(await textOf(text, "text/plain", subject), text.split("\n\n"), text);
 });
@@ -108,6 +109,46 @@ Deno.test("readEmail() reads letters in whatever encoding they are", async () =>
     "From: Jürgen <j@example.com>",
     "Müller über Größe",
   ]]);
+});
+
+Deno.test("readEmail() decodes texts without a known encoding as files, however they are sent", async () => {
+  const russian = "Это документ на русском языке, и в нём написано о правилах отпуска.";
+  const cyrillic = Array.from(russian, (letter) => {
+    const code = letter.charCodeAt(0);
+    return letter === "ё" ? 0xb8 : code < 0x80 ? code : code - 0x350;
+  });
+  const texts = [
+    [russian, String.fromCharCode(...cyrillic)],
+    ["Müller fährt über die Straße nach Köln.", "M\xfcller f\xe4hrt \xfcber die Stra\xdfe nach K\xf6ln."],
+    ["これは", "\u001b$B$3$l$O\u001b(B"],
+  ] as const;
+  const toHex = (letter: string) => `=${letter.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+  const transfers = [
+    ["8bit", (text: string) => text],
+    ["base64", btoa],
+    ["quoted-printable", (text: string) => text.replace(/[^ -<>-~]/g, toHex)],
+  ] as const;
+  const types = ["", "text/plain", "text/plain; charset=us-ascii", "text/html;\r\n charset=x-unknown"];
+  for (const [text, written] of texts) {
+    for (const [name, encode] of transfers) {
+      for (const type of types) {
+        const field = type === "" ? "" : `Content-Type: ${type}\r\n`;
+        const message = `Subject: S\r\n${field}Content-Transfer-Encoding: ${name}\r\n\r\n${encode(written)}`;
+        const bytes = Uint8Array.from(message, (letter) => letter.charCodeAt(0));
+        assert.equal(shown(await readEmail(bytes, "file")).flat().at(-1), text, `${name} ${type}`);
+      }
+    }
+  }
+  // a field of a message in a text is text
+  const field = "Content-Type: text/plain\nis one.";
+  const message = `Subject: S\nContent-Type: text/plain\n\n${field}`;
+  assert.equal(shown(await readEmail(new TextEncoder().encode(message), "file")).flat().at(-1), field);
+  // a known encoding, by a name of its own, counts
+  const known = Uint8Array.from(
+    "Subject: S\nContent-Type: text/plain; charset=cp1251\n\n\xcf\xf0\xe8",
+    (letter) => letter.charCodeAt(0),
+  );
+  assert.equal(shown(await readEmail(known, "file")).flat().at(-1), "При");
 });
 
 Deno.test("readEmail() reads HTML without what programs mark as quoted", async () => {

@@ -113,6 +113,30 @@ testWithPgvector("a bucket's objects are ingested, and read again only where the
   );
 });
 
+Deno.test("objects are read as the encoding that the server names, but for PDFs and e-mail", async () => {
+  await using server = startBucketServer();
+  const { put, state, source } = server;
+  const cyrillic = Uint8Array.from([0xd3, 0xf1, 0xf2, 0xe0, 0xe2]);
+  const pdf = new Uint8Array([...new TextEncoder().encode("%PDF-"), ...cyrillic]);
+  for (const key of ["a.txt", "b.eml", "c.pdf"]) put(key, key);
+  state.fault = (request) => {
+    const { pathname, search } = new URL(request.url);
+    if (search !== "") return undefined;
+    return new Response(pathname.endsWith(".pdf") ? pdf : cyrillic, {
+      headers: { etag: '"1"', "content-type": "text/plain; charset=windows-1251" },
+    });
+  };
+  const { signal } = new AbortController();
+  const files = await source().configured[0]?.remote.list(signal) ?? [];
+  const bytes = [];
+  for (const file of files) {
+    const read = await file.read(undefined, 1_000, signal);
+    assert.ok(typeof read === "object" && "bytes" in read, file.path);
+    bytes.push(read.bytes);
+  }
+  assert.deepEqual(bytes, [new TextEncoder().encode("Устав"), cyrillic, pdf]);
+});
+
 testWithPgvector("a list that is not whole removes no rows, and a failed object keeps them", async (t) => {
   await using fixture = await createIngestFixture();
   await using server = startBucketServer();
