@@ -17,6 +17,7 @@ import {
   type OnUsage,
   providerName,
   type ProviderOptions,
+  type ProviderRequest,
   type RerankProvider,
   type Usage,
 } from "./provider.ts";
@@ -97,12 +98,13 @@ function watchCalls(options: ProviderOptions, offered: readonly ProviderOperatio
   return {
     /** The provider's options with which the breaker hears of replies, and tokens are counted. */
     heard: { ...options, onUsage, onReply: breaker.hear },
-    run<Request extends Pick<CompletionRequest, "signal">, Result extends { readonly usage: Usage }>(
+    run<Request extends ProviderRequest, Result extends { readonly usage: Usage }>(
       operation: ProviderOperation,
       request: Request,
       call: (request: Request) => Promise<Result>,
     ): Promise<Result> {
-      const guarded = (request: Request) => breaker.run(() => call(request), request.signal);
+      const guarded = (request: Request) =>
+        request.isUnguarded ? call(request) : breaker.run(() => call(request), request.signal);
       return counter?.count(operation, request, guarded) ?? guarded(request);
     },
     stream(request: CompletionRequest, open: CompletionProvider["stream"]) {

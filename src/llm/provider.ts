@@ -27,11 +27,13 @@ export interface Grounding {
   readonly documents: readonly string[];
 }
 
-interface ProviderRequest {
+export interface ProviderRequest {
   /** Optional; none where it is not traced. */
   readonly span?: Span | undefined;
   /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
+  /** Whether the circuit breaker is passed by: of work that waits by itself where the provider fails. */
+  readonly isUnguarded?: boolean;
   /** Aborting ends the request to the provider. */
   readonly signal: AbortSignal;
 }

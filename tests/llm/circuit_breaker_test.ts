@@ -285,6 +285,19 @@ Deno.test("embedding and reranking are guarded too", async () => {
   assert.equal(asked.count, 10);
 });
 
+Deno.test("work that waits by itself goes past an open circuit, and does not count", async () => {
+  const { asked, options } = optionsOfDown();
+  const { embed } = createEmbeddingProvider(options);
+  const request = { texts: ["a"], purpose: "document", signal: never } as const;
+  for (let count = 0; count < 6; count++) {
+    await assertError(embed({ ...request, isUnguarded: true }), "provider");
+  }
+  for (let count = 0; count < 6; count++) await assertError(embed(request), "provider");
+  assert.equal(asked.count, 11);
+  await assertError(embed({ ...request, isUnguarded: true }), "provider");
+  assert.equal(asked.count, 12);
+});
+
 Deno.test("a ping goes past an open circuit, and does not count", async () => {
   const { asked, options } = optionsOfDown();
   const { name, embed, ping } = createEmbeddingProvider(options);

@@ -5,7 +5,8 @@ import { buildVectorIndex } from "../../rag_server/search/build_vector_index.ts"
 import { readTable } from "../../rag_server/search/document_table.ts";
 import { isOfCallers } from "../../rag_server/search/searched_table.ts";
 import { onRecord, readEmbeddedColumns, switchColumns } from "../../rag_server/watch/embedded_columns.ts";
-import { watchSql } from "../../rag_server/watch/watch_sql.ts";
+import { countQueued } from "../../rag_server/watch/embed_queue.ts";
+import { queueTable, watchSql } from "../../rag_server/watch/watch_sql.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { PipelineOperation } from "./index_operation.ts";
 import { columnsOf, embedQueues } from "./watch_operation.ts";
@@ -65,11 +66,15 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
       );
     }
     // once more, as the columns have lengths now
-    await embedQueues(await columnsOf(named, reembed, session.query, signal), {
+    const queues = await columnsOf(named, reembed, session.query, signal);
+    const count = () => countQueued(session, queues.map(({ column }) => column));
+    const { waiting: total } = await count();
+    let done = 0;
+    await embedQueues(queues, {
       connect: named.connect,
       listens: databaseOptions.pooler === "none",
       untilEmpty: true,
-      onProgress: (done) => progress.update({ phase: "rows", done, total: done }),
+      onProgress: (rows) => progress.update({ phase: "rows", done: done += rows, total }),
       stopping: signal,
       logger,
     });
@@ -82,6 +87,8 @@ export async function reembedPipeline(operation: ReembedOperation): Promise<void
       progress.end();
     }
     print(`${name} has its vectors of ${embedding.name} in column ${vectorColumn}`);
+    const { setAside } = await count();
+    if (setAside > 0) print(`Rows set aside without a vector: ${setAside}; ${queueTable} has the reasons`);
     await operation.evaluate?.();
     if (switchTo === undefined) return;
     await switchAll(true);

@@ -28,20 +28,20 @@ export interface ModelColumn {
 }
 
 /** The columns of a pipeline's tables for one of its models. @throws {AppError} as `readTable` and `watchedColumn` */
-export function columnsOf(
+export async function columnsOf(
   { pipeline: { database, tables } }: OperatorPipeline,
   { embedding, vectorColumn }: { readonly embedding: EmbeddingProvider; readonly vectorColumn?: string },
   read: Read,
   signal: AbortSignal,
 ): Promise<ModelColumn[]> {
-  return Promise.all(tables.map(async (settings) => ({
-    embedding,
-    column: await watchedColumn(
-      read,
-      await readTable(database, settings, signal),
-      { vectorColumn: vectorColumn ?? settings.vectorColumn, model: embedding.name },
-    ),
-  })));
+  const columns: ModelColumn[] = [];
+  // one by one, as `read` may be of one connection
+  for (const settings of tables) {
+    const table = await readTable(database, settings, signal);
+    const ofModel = { vectorColumn: vectorColumn ?? settings.vectorColumn, model: embedding.name };
+    columns.push({ embedding, column: await watchedColumn(read, table, ofModel) });
+  }
+  return columns;
 }
 
 /** Prints the SQL of the triggers that fill the queues of a pipeline's tables. @throws {AppError} as `columnsOf` */

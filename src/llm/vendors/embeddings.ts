@@ -135,7 +135,9 @@ function requireCount(count: number, expected: number): void {
 }
 
 function requireLength(vectors: readonly Float32Array[], dimensions: number | undefined): void {
-  const expected = dimensions ?? vectors[0]?.length;
+  // of the lengths in their order, the one in the middle is that of most
+  const lengths = vectors.map(({ length }) => length).toSorted((a, b) => a - b);
+  const expected = dimensions ?? lengths[(lengths.length - 1) >> 1];
   const odd = vectors.find((vector) => vector.length === 0 || vector.length !== expected);
   if (odd === undefined) return;
   throw new ProviderError("provider", `an embedding has ${odd.length} dimensions instead of ${expected}`);

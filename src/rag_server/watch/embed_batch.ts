@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
-import { ProviderError } from "../../llm/provider_error.ts";
+import { ProviderError, type ProviderErrorKind } from "../../llm/provider_error.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import type { WatchedColumn } from "./embedded_columns.ts";
@@ -23,7 +23,7 @@ interface Item {
   readonly key: string;
   /** The number of the row's last change when it was claimed. */
   readonly change: string;
-  /** How often it has failed. */
+  /** How often the provider failed at it alone. */
   readonly attempts: string;
   readonly text: string;
   readonly digest: string;
@@ -35,11 +35,17 @@ interface Item {
 const claimedSql = "clock_timestamp() + interval '30 seconds'";
 /** While it embeds, a worker says so often that it still does. */
 const beatMs = 10_000;
-/** What failed waits for 1, 2, 4 … seconds. */
-const againSql = "clock_timestamp() + least(power(2, q.attempts), 60) * interval '1 second'";
+/** What failed alone waits for 1, 2, 4 … seconds; what changed or was locked as long as it has waited, up to 10. */
+const againSql = `clock_timestamp() + CASE q.attempts WHEN 0
+  THEN least(greatest(clock_timestamp() - q.since, '1 second'), '10 seconds')
+  ELSE least(power(2, q.attempts - 1), 60) * interval '1 second' END`;
 /** A text that failed alone so often counts as refused. */
 const mostAttempts = 5;
 const longestReason = 500;
+/** Where the provider takes this, another text that it does not take is at fault. */
+const knownText = "text";
+/** With these, all rows wait. */
+const kindsOfAll: readonly ProviderErrorKind[] = ["credentials", "rate_limit", "unreachable", "unsupported"];
 
 /** Of a parameter, in JSON. */
 const itemsSql =
@@ -48,12 +54,14 @@ const itemsSql =
 /**
  * Claims rows of a queue, embeds their texts and writes the vectors. A row that changed meanwhile, or is being changed, gets
  * no vector of its old text and is left in the queue. One whose text the provider refuses, while it takes another, is set
- * aside with the reason and without a vector; so is one whose vector the table refuses. It waits for no lock of a row.
+ * aside with the reason and without a vector; so is one whose vector the table refuses, and one at which the provider has
+ * failed alone too often. It waits for no lock of a row.
  *
- * @returns how many rows it took
- * @throws {ProviderError} where the provider fails, {AppError} where the database does; then the rows are in the queue again
+ * @returns how many rows it took and embedded, and how many to take next
+ * @throws {ProviderError} where the provider fails at any text, {AppError} where the database does, or the model's vectors
+ * do not fit; then the rows are in the queue again
  */
-export async function embedBatch(options: BatchOptions): Promise<number> {
+export async function embedBatch(options: BatchOptions) {
   const { session, column, embedding, logger } = options;
   const { relation, key: { column: keyColumn, type }, schema, textColumn } = column;
   const vector = quoteIdentifier(column.vectorColumn);
@@ -73,16 +81,21 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
   const open = new Map<string, number>();
   const lost = new AbortController();
   const signal = AbortSignal.any([options.signal, lost.signal]);
+  let { dimensions } = column;
   let isProviderWell = false;
+  /** Rows that the provider took at once, and whether it failed at more. */
+  let [mostTaken, isSplit] = [0, false];
 
   const withItems = (sql: string, items: readonly Partial<Item>[]) =>
     session.query(sql, [JSON.stringify(items.map(({ text: _, ...item }) => item))]);
-  const openItems = () => Array.from(open.keys(), (key) => ({ key }));
+  const openItems = () => Array.from(open).filter(([, rows]) => rows !== 0).map(([key]) => ({ key }));
 
   /** In a transaction that fails rather than leave out rows that this role may not see. */
   const overAllRows = <T>(work: () => Promise<T>) =>
     transaction(session, async () => {
-      await session.query("SET LOCAL row_security = off");
+      await session.query(
+        "SELECT set_config('row_security', 'off', true), set_config('lc_monetary', 'C', true)",
+      );
       return await work();
     });
 
@@ -143,16 +156,26 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
   }
 
   async function embed(part: readonly Item[]): Promise<void> {
-    const texts = part.map(({ text }) => text);
-    const { vectors } = await whileClaimed(() => embedding.embed({ texts, purpose: "document", signal }));
-    isProviderWell = true;
-    const length = vectors[0]?.length;
-    if (column.dimensions !== undefined && length !== column.dimensions) {
-      const taken = `its column "${column.vectorColumn}" takes ${column.dimensions} dimensions`;
-      const reason = `${taken}, but the vectors of ${embedding.name} have ${length}`;
+    const vectors = await vectorsOf(part.map(({ text }) => text));
+    mostTaken = Math.max(mostTaken, part.length);
+    await inParts(part.map((item, at) => ({ ...item, vector: `[${vectors[at]?.join(",")}]` })), write);
+  }
+
+  async function vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
+    const { vectors } = await whileClaimed(() =>
+      // a breaker would hold up the other rows, and those of other tables
+      embedding.embed({ texts, purpose: "document", signal, isUnguarded: true })
+    );
+    const length = dimensions ?? vectors[0]?.length;
+    const odd = vectors.find((vector) => vector.length !== length);
+    if (odd !== undefined) {
+      const taken = `its column "${column.vectorColumn}" takes ${length} dimensions`;
+      const reason = `${taken}, but a vector of ${embedding.name} has ${odd.length}`;
       throw new AppError("invalid", `Cannot embed table ${nameInMessage(column.table)}: ${reason}`);
     }
-    await inParts(part.map((item, at) => ({ ...item, vector: `[${vectors[at]?.join(",")}]` })), write);
+    dimensions = length;
+    isProviderWell = true;
+    return vectors;
   }
 
   /** Renews the claims while the provider works; where that fails, gives the work up, as others may have it. */
@@ -182,46 +205,47 @@ export async function embedBatch(options: BatchOptions): Promise<number> {
     try {
       await work(part);
     } catch (error) {
-      if (signal.aborted || !(error instanceof AppError) || !isOfItems(error, part)) throw error;
+      if (signal.aborted || !(error instanceof AppError) || !isOfItems(error)) throw error;
+      const mayPass = error instanceof ProviderError && error.kind !== "invalid_request";
+      // else the model's name may be wrong, or the provider down
+      if (mayPass || !isProviderWell && work === embed) await vectorsOf([knownText]);
       if (part.length > 1) {
+        isSplit ||= work === embed;
         const middle = Math.ceil(part.length / 2);
         await inParts(part.slice(0, middle), work);
         return await inParts(part.slice(middle), work);
       }
-      // else the model's name may be wrong, or the provider down
-      if (error instanceof ProviderError && !await takesAnother()) throw error;
-      await setAside(
-        first,
-        error instanceof ProviderError ? `${error.message}: ${error.detail}` : error.message,
-      );
+      if (mayPass && Number(first.attempts) + 1 < mostAttempts) {
+        await withItems(`UPDATE ${queueTable} q SET attempts = q.attempts + 1 FROM ${queuedSql}`, [first]);
+      } else {
+        const detail = error instanceof ProviderError ? `: ${error.detail}` : "";
+        await setAside(first, `${error.message}${detail}`);
+      }
     }
-  }
-
-  async function takesAnother(): Promise<boolean> {
-    isProviderWell ||= await embedding.embed({ texts: ["text"], purpose: "document", signal })
-      .then(() => true, () => false);
-    return isProviderWell;
   }
 
   try {
     const items = await claim();
-    const taken = open.size;
     const blank = items.filter(({ text }) => text.trim() === "");
     await inParts(blank.map((item) => ({ ...item, vector: null })), write);
-    await inParts(items.filter((item) => !blank.includes(item)), embed);
-    return taken;
+    const texts = items.filter((item) => !blank.includes(item));
+    await inParts(texts.filter(({ attempts }) => attempts === "0"), embed);
+    // what failed alone would fail together with others
+    for (const item of texts.filter(({ attempts }) => attempts !== "0")) await inParts([item], embed);
+    const nextRows = 2 * (isSplit ? Math.max(mostTaken, 1) : options.rows);
+    return { taken: open.size, done: open.size - openItems().length, nextRows };
   } finally {
-    const left = JSON.stringify(openItems().filter(({ key }) => open.get(key) !== 0));
+    const left = JSON.stringify(openItems());
     await session.restore(
-      `UPDATE ${queueTable} q SET attempts = attempts + 1, not_before = ${againSql}
-      FROM ${queuedSql.replace("$1", () => quoteLiteral(left))}`,
+      `UPDATE ${queueTable} q SET not_before = ${againSql} FROM ${
+        queuedSql.replace("$1", () => quoteLiteral(left))
+      }`,
     );
   }
 }
 
-/** Whether the provider or the table refuses what some of the items hold. */
-function isOfItems(error: AppError, [first, second]: readonly Item[]): boolean {
-  if (!(error instanceof ProviderError)) return /^2[23]/.test(String(sqlStateOf(error)));
-  return error.kind === "invalid_request" ||
-    second === undefined && Number(first?.attempts) >= mostAttempts;
+/** Whether what some of the items hold may be at fault, for the provider or the table. */
+function isOfItems(error: AppError): boolean {
+  if (error instanceof ProviderError) return !kindsOfAll.includes(error.kind);
+  return error.code === "invalid" || /^2[23]/.test(String(sqlStateOf(error)));
 }

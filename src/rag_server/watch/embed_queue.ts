@@ -23,8 +23,8 @@ interface EmbedQueueOptions {
   readonly listens: boolean;
   /** Whether to end once no row waits. */
   readonly untilEmpty: boolean;
-  /** Told after each batch how many rows are done. */
-  readonly onProgress?: (done: number) => void;
+  /** Told after each batch how many rows it has done. */
+  readonly onProgress?: (rows: number) => void;
   /** Ends it after the batch under way. */
   readonly stopping: AbortSignal;
   readonly logger: Logger;
@@ -57,7 +57,7 @@ export async function embedQueue(options: EmbedQueueOptions): Promise<void> {
   };
   stopping.addEventListener("abort", stop, { once: true });
   let connection = await options.connect(stopping);
-  let [rows, pauseMs, done] = [mostRows, pauses.shortestMs, 0];
+  let [rows, pauseMs] = [mostRows, pauses.shortestMs];
 
   try {
     while (!stopping.aborted) {
@@ -74,17 +74,17 @@ export async function embedQueue(options: EmbedQueueOptions): Promise<void> {
           if (options.listens) await session.query(`LISTEN ${channel}`);
           connection.client.on("notification", () => wake());
         }
-        const taken = await embedBatch({ session, column, embedding, rows, signal: work.signal, logger });
-        options.onProgress?.(done += taken);
-        [rows, pauseMs] = [Math.min(rows * 2, mostRows), pauses.shortestMs];
-        if (taken > 0) continue;
-        if (untilEmpty && await countWaiting(session, column) === 0) return;
+        const batch = await embedBatch({ session, column, embedding, rows, signal: work.signal, logger });
+        options.onProgress?.(batch.done);
+        [rows, pauseMs] = [Math.min(batch.nextRows, mostRows), pauses.shortestMs];
+        if (batch.taken > 0) continue;
+        if (untilEmpty && (await countQueued(session, [column])).waiting === 0) return;
         if (!stopping.aborted) await settlesWithin(untilEmpty ? endPollMs : pollMs, woken.promise);
       } catch (error) {
         if (work.signal.aborted || !mayPass(error)) throw error;
         const detail = error instanceof ProviderError ? error.detail : undefined;
         logger.warn("Rows wait for their embeddings", { error, detail, retryMs: pauseMs });
-        // so that a text that the provider fails at is tried alone in the end
+        // it may be too slow for so many
         rows = Math.max(1, Math.floor(rows / 2));
         await sleep(pauseMs, stopping).catch(() => {});
         pauseMs = Math.min(pauseMs * 2, pauses.longestMs);
@@ -101,13 +101,13 @@ export async function embedQueue(options: EmbedQueueOptions): Promise<void> {
   }
 }
 
-/** Rows that wait, without those that are set aside. */
-async function countWaiting(session: SqlSession, { name }: WatchedColumn): Promise<number> {
+/** Rows in the queues of columns: those that wait, and those that are set aside. */
+export async function countQueued(session: SqlSession, columns: readonly WatchedColumn[]) {
   const [row] = await session.query(
-    `SELECT count(*) FROM ${queueTable} WHERE name = $1 AND reason IS NULL`,
-    [name],
+    `SELECT count(*) - count(reason), count(reason) FROM ${queueTable} WHERE name = ANY (string_to_array($1, ' '))`,
+    [columns.map(({ name }) => name).join(" ")],
   );
-  return Number(row?.[0]);
+  return { waiting: Number(row?.[0]), setAside: Number(row?.[1]) };
 }
 
 /** Whether it lies in the provider, the network or other transactions. */

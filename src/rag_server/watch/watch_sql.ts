@@ -73,10 +73,11 @@ END $owner$`,
       }),
     ],
     after: [
-      "SET row_security = off",
+      "BEGIN",
+      ...["row_security = off", ...idSettings].map((setting) => `SET LOCAL ${setting}`),
       `INSERT INTO ${queueTable} (name, key) SELECT ${ofName}, t.${key.column}::text FROM ${relation} t
   WHERE t.${vector} IS NULL AND t.${textColumn} IS NOT NULL AND t.${key.column} IS NOT NULL ON CONFLICT DO NOTHING`,
-      "RESET row_security",
+      "COMMIT",
       ...[reader, ...(worker === undefined ? [] : [worker])].map(quoteIdentifier).flatMap((role) => [
         `GRANT USAGE ON SCHEMA postern TO ${role}`,
         `GRANT SELECT ON ${embeddedColumns}, ${stateView} TO ${role}`,
@@ -100,19 +101,29 @@ export function unwatchSql({ name }: Pick<WatchedColumn, "name">): string[] {
 
 const functionOf = (name: string) => `postern.embed_${name}`;
 
+/** What an id's text depends on besides the id: it must be the same whoever writes the row, or prints the queue. */
+const idSettings =
+  "bytea_output = hex, datestyle = ISO, extra_float_digits = 1, intervalstyle = iso_8601, lc_monetary = 'C', timezone = UTC"
+    .split(", ");
+
 /** A failed write would be worse than a vector that is late, so it waits for nobody but writers of the same row. */
 function functionSql(name: string, key: WatchedColumn["key"]): string {
   const ofName = quoteLiteral(name);
-  // an id must not depend on how the writer's session writes times
-  const style = /^(date|time)/.test(key.type) ? " SET datestyle = 'ISO, MDY'" : "";
+  const isPlain = /^(smallint|integer|bigint|numeric|uuid|text|character)\b/.test(key.type);
+  const settings = isPlain ? "" : idSettings.map((setting) => ` SET ${setting}`).join("");
   return `CREATE OR REPLACE FUNCTION ${functionOf(name)}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp${style} AS $postern$
+  SET search_path = pg_catalog, pg_temp${settings} AS $postern$
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
     DELETE FROM ${queueTable} WHERE name = ${ofName};
-  ELSIF TG_OP = 'DELETE' THEN
-    DELETE FROM ${queueTable} WHERE name = ${ofName} AND key = OLD.${key.column}::text;
-  ELSIF NEW.${key.column} IS NOT NULL THEN
+    RETURN NULL;
+  END IF;
+  -- another row may have the id: whether none has is for a worker to find out
+  IF TG_OP <> 'INSERT' AND OLD.${key.column} IS DISTINCT FROM NEW.${key.column} THEN
+    UPDATE ${queueTable} SET reason = NULL, attempts = 0, since = clock_timestamp(), not_before = clock_timestamp()
+      WHERE name = ${ofName} AND key = OLD.${key.column}::text AND reason IS NOT NULL;
+  END IF;
+  IF NEW.${key.column} IS NOT NULL THEN
     -- commits that notify wait for each other, so only the first tells a worker that has nothing to do
     IF NOT EXISTS (SELECT FROM ${queueTable} WHERE name = ${ofName} AND reason IS NULL) THEN
       PERFORM pg_notify('${channel}', ${ofName});

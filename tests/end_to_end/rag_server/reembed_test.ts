@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
+import { WireRefusal } from "../../llm/wire/vendors/vendor_wire.ts";
 import { testWithPgvectorServer } from "../../support/database.ts";
 import {
   createHandbookDatabase,
@@ -150,5 +151,57 @@ testWithPgvectorServer(
       assert.match(stdout, /vectors of ollama\/n, but embedding_llm is openai\/e/);
       assert.match(wrong.process.stderr(), /has vectors of ollama\/n, but embedding_llm is openai\/e/);
     });
+  },
+);
+
+testWithPgvectorServer(
+  "-reembed ends beside texts that the provider fails at, and tells of them",
+  async () => {
+    await using database = await createHandbookDatabase();
+    await using openai = createVendor("openai", { embed: topicVector });
+    await using ollama = createVendor("ollama", {
+      embed(text) {
+        const [, fault] = /^poison (.+)/.exec(text) ?? [];
+        if (fault === "short") return [1, 2];
+        // so long a wait that it is not tried again at once
+        if (fault !== undefined) {
+          throw new WireRefusal(Number(fault), "", { error: text, retryDelay: "100s" });
+        }
+        return topicVector(text);
+      },
+    });
+    await using anthropic = createVendor("anthropic", { answer: "Quite so." });
+    await database.query(
+      `INSERT INTO pages (id, content) SELECT n, 'Parking ' || n FROM generate_series(100, 140) n;
+    UPDATE pages SET content = 'poison 500' WHERE id IN (101, 120); UPDATE pages SET content = 'poison 400' WHERE id = 121;
+    UPDATE pages SET content = 'poison short' WHERE id = 140`,
+    );
+    const faqs = { table: "faqs", text_column: "body", vector_column: "embedding", id_column: "code" };
+    const reembed = {
+      embedding_llm: { provider: "ollama", model: "n", base_url: ollama.url },
+      vector_column: "next",
+    };
+    const pipelines = [
+      handbookPipeline("handbook", { database, openai, anthropic }, { reembed, tables: [pagesTable, faqs] }),
+    ];
+    await using running = await startRagServer({ pipelines });
+    const config = join(running.folder.path, "config.yaml");
+    const run = runProgram(["-config", config, "-reembed", "handbook"]);
+    await waitUntil("they are set aside", async () => {
+      // as it is some seconds later
+      const hurry = "UPDATE postern.embedding_queue SET not_before = now() WHERE attempts > 0";
+      const count = "SELECT count(reason) FROM postern.embedding_queue";
+      const [row] = await database.query(`${hurry}; ${count}`).catch(() => []);
+      return row?.[0] === "4";
+    });
+    const { code, stdout, stderr } = await run;
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^Rows set aside without a vector: 4; postern\.embedding_queue has the reasons$/m);
+    assert.deepEqual(await database.query("SELECT id FROM pages WHERE next IS NULL ORDER BY id"), [
+      ["101"],
+      ["120"],
+      ["121"],
+      ["140"],
+    ]);
   },
 );

@@ -109,6 +109,11 @@ Deno.test("embedInBatches() refuses lengths that differ between batches, and tho
     kind: "provider",
     detail: "an embedding has 3 dimensions instead of 2",
   });
+  // the one that differs is told, wherever it stands
+  await assert.rejects(embedInBatches(request(["1", "0", "1"]), grown), {
+    kind: "provider",
+    detail: "an embedding has 2 dimensions instead of 3",
+  });
   await assert.rejects(embedInBatches(request(["0"]), { ...grown, dimensions: 4 }), {
     kind: "provider",
     detail: "an embedding has 2 dimensions instead of 4",

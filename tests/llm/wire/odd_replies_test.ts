@@ -307,8 +307,8 @@ const replies: readonly OddReply[] = [
   {
     title: "vectors of two lengths",
     subject: "ollama embedding",
-    reply: { embeddings: [[1, 2], [3]] },
-    result: /^an embedding has 1 dimensions instead of 2$/,
+    reply: { embeddings: [[3], [1, 2]] },
+    result: /^an embedding has 2 dimensions instead of 1$/,
   },
   {
     title: "vectors of no length",

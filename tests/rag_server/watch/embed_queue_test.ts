@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
+import { createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import { pg } from "../../../src/postgres/connection.ts";
@@ -9,6 +10,9 @@ import { createLimitedRole } from "../../support/limited_role.ts";
 import { startPgBouncer } from "../../support/network/pgbouncer.ts";
 import { testWithPrograms } from "../../support/programs.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { optionsFor } from "../../llm/wire/provider_subjects.ts";
+import { createVendor } from "../../llm/wire/vendors/vendor.ts";
+import { WireRefusal } from "../../llm/wire/vendors/vendor_wire.ts";
 import { createWatchFixture, docs, numbered } from "./watch_fixture.ts";
 
 /** So many rows, each with a text of another length. */
@@ -66,7 +70,7 @@ testWithPgvectorServer(
       // the claim holds although the row has changed
       void waitUntil(
         "the old text's vector is not written",
-        async () => (await fixture.waiting()).length <= 1,
+        async () => (await fixture.waiting()).length <= 2,
       )
         .then(async () => seen.push(...await fixture.query("SELECT embedding FROM docs WHERE id = 2")));
     });
@@ -206,6 +210,107 @@ testWithPgvectorServer(
   },
 );
 
+testWithPgvectorServer("texts that the provider fails at hold up no others, whatever the fault", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(250));
+  const poison: Readonly<Record<string, number>> = { "7": 500, "8": 500, "120": 500, "50": 400, "249": 3 };
+  for (const [id, fault] of Object.entries(poison)) {
+    await fixture.query(`UPDATE docs SET body = 'poison ${fault}' WHERE id = ${id}`);
+  }
+  await using vendor = createVendor("openai", {
+    embed(text) {
+      const fault = /poison (.+)/.exec(text)?.[1];
+      if (fault === undefined) return [text.length, 1];
+      if (fault === "3") return [1, 2, 3];
+      throw new WireRefusal(Number(fault), "poison");
+    },
+  });
+  const embedding = createEmbeddingProvider({
+    ...optionsFor("openai", vendor.url),
+    // no circuit that opened closes again
+    now: () => 0,
+  });
+  const twice = {
+    texts: ["poison 500", "poison 500"],
+    purpose: "query",
+    signal: new AbortController().signal,
+  } as const;
+  for (let count = 0; count < 5; count++) await assert.rejects(embedding.embed(twice), /returned an error/);
+  const alone = () => {
+    const texts = vendor.requests.map(({ body }) => JSON.stringify(Reflect.get(Object(body), "input")));
+    return texts.filter((input) => input === '["poison 500"]').length;
+  };
+  const working = fixture.work({ ...embedding, name: "test/numbered" });
+  const ids = Object.keys(poison);
+  await waitUntil("the others are done", async () => (await fixture.stale()).join() === ids.join());
+  assert.deepEqual(await fixture.waiting(), ["120", "7", "8"]);
+  await waitUntil("they are set aside", async () => {
+    // as it is some seconds later
+    await fixture.query("UPDATE postern.embedding_queue SET not_before = now() WHERE attempts > 0");
+    return (await fixture.waiting()).length === 0;
+  });
+  await working;
+  // each five times, in four attempts each
+  assert.equal(alone(), 3 * 5 * 4);
+  const reasons = await fixture.query("SELECT key::int, reason FROM postern.embedding_queue ORDER BY 1");
+  assert.deepEqual(reasons.map(([key]) => key), ids);
+  const serverError = /^the provider returned an error: HTTP 500 .*poison/;
+  const length = /takes 2 dimensions, but a vector of test\/numbered has 3$/;
+  const expected = [serverError, serverError, /^the provider rejected .* 400/, serverError, length];
+  for (const [at, [, reason]] of reasons.entries()) assert.match(String(reason), expected[at] ?? /^$/);
+});
+
+for (const kind of ["unreachable", "rate_limit", "credentials"] as const) {
+  testWithPgvectorServer(
+    `where the provider fails as ${kind}, all rows wait and none is tried alone`,
+    async () => {
+      await using fixture = await createWatchFixture();
+      await fixture.setUp();
+      await fixture.query(insert(4));
+      await fixture.query("UPDATE postern.embedding_queue SET attempts = 4 WHERE key = '4'");
+      let errors = 2;
+      const embedding = numbered(() => {
+        if (errors-- > 0) throw new ProviderError(kind, "it did");
+      });
+      await fixture.work(embedding);
+      assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
+      assert.equal(embedding.texts.includes("text"), false);
+    },
+  );
+}
+
+testWithPgvectorServer("where the provider fails at every text, no row counts as failed", async () => {
+  await using fixture = await createWatchFixture();
+  await fixture.setUp();
+  await fixture.query(insert(4));
+  await fixture.query("UPDATE postern.embedding_queue SET attempts = 4 WHERE key = '4'");
+  let errors = 4;
+  await fixture.work(numbered(() => {
+    if (errors-- > 0) throw new ProviderError("provider", "500");
+  }));
+  assert.deepEqual(await fixture.stale(), []);
+  assert.deepEqual(await fixture.query("SELECT key FROM postern.embedding_queue"), []);
+});
+
+testWithPgvectorServer(
+  "a provider that is too slow for many texts is asked with what it took from then on",
+  async () => {
+    await using fixture = await createWatchFixture();
+    await fixture.setUp();
+    await fixture.query(insert(200));
+    let errors = 0;
+    await fixture.work(numbered((texts) => {
+      if (texts.length <= 13) return;
+      errors++;
+      throw new ProviderError("timeout", "no reply");
+    }));
+    assert.deepEqual(await fixture.stale(), []);
+    // of the first claim 7; of the others, which have 26 rows each, 1
+    assert.equal(errors, 7 + 4);
+  },
+);
+
 testWithPgvectorServer("a vector that the table refuses is set aside with PostgreSQL's reason", async () => {
   await using fixture = await createWatchFixture(
     `${docs}; ALTER TABLE docs ADD CONSTRAINT short CHECK (embedding IS NULL OR length(body) < 5)`,
@@ -242,8 +347,8 @@ testWithPgvectorServer("vectors of another length end the worker and set nothing
   await assert.rejects(fixture.work(), {
     code: "invalid",
     message:
-      'Cannot embed table "docs": its column "embedding" takes 3 dimensions, but the vectors of test/numbered ' +
-      "have 2",
+      'Cannot embed table "docs": its column "embedding" takes 3 dimensions, but a vector of test/numbered ' +
+      "has 2",
   });
   assert.deepEqual(await fixture.waiting(), ["1", "2"]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runSql, testWithPgvectorServer } from "../../support/database.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
-import { createWatchFixture } from "./watch_fixture.ts";
+import { createWatchFixture, numbered } from "./watch_fixture.ts";
 
 testWithPgvectorServer("the queue gets what has no vector, and follows each kind of write", async () => {
   await using fixture = await createWatchFixture();
@@ -15,10 +15,16 @@ testWithPgvectorServer("the queue gets what has no vector, and follows each kind
   );
   await query("COPY docs (id, body) FROM PROGRAM 'echo 9,copied' (FORMAT csv)");
   assert.deepEqual(await waiting(), ["1", "2", "4", "9"]);
-  await query("DELETE FROM docs WHERE id IN (1, 9)");
-  assert.deepEqual(await waiting(), ["2", "4"]);
   await query("BEGIN; INSERT INTO docs (body) VALUES ('x'); ROLLBACK");
-  assert.deepEqual(await waiting(), ["2", "4"]);
+  assert.deepEqual(await waiting(), ["1", "2", "4", "9"]);
+  await query("DELETE FROM docs WHERE id IN (1, 9)");
+  await query("DELETE FROM postern.embedding_queue WHERE key IN ('2', '4')");
+  // a worker finds out that no row has the ids
+  const embedding = numbered();
+  await fixture.work(embedding);
+  assert.deepEqual([await waiting(), embedding.texts], [[], []]);
+  await query("UPDATE docs SET body = 'again'");
+  assert.deepEqual(await waiting(), ["2", "3", "4"]);
   await query("TRUNCATE docs");
   assert.deepEqual(await waiting(), []);
 });
@@ -45,20 +51,49 @@ testWithPgvectorServer("texts that a collation takes for equal are different tex
 });
 
 for (
-  const [type, id] of [["uuid", "2b1c6a3e-0f6e-4f1a-9a39-0d6c7f3a5b11"], ["text", `it's "x" \\`], [
-    "timestamptz",
-    "2026-03-01 12:00:00.123456+00",
-  ]] as const
+  const [type, id] of [
+    ["uuid", "2b1c6a3e-0f6e-4f1a-9a39-0d6c7f3a5b11"],
+    ["text", `it's "x" \\`],
+    [
+      "timestamptz",
+      "2026-03-01 12:00:00.123456+00",
+    ],
+    ["float8", "0.1234567890123456"],
+    ["bytea", "\\x00ff"],
+    ["interval", "P-1DT2H3M4S"],
+    ["money", "1234.5"],
+    ["moment", "2026-03-01 12:00+00"],
+  ] as const
 ) {
   testWithPgvectorServer(`rows with an id of type ${type} are embedded`, async () => {
     await using fixture = await createWatchFixture(
-      `CREATE TABLE docs ("the Id" ${type} PRIMARY KEY, body text, embedding vector(2));
+      `CREATE DOMAIN moment AS timestamptz;
+      CREATE TABLE docs ("the Id" ${type} PRIMARY KEY, body text, embedding vector(2));
       CREATE VIEW ids AS SELECT "the Id" AS id, body, embedding FROM docs`,
     );
+    const write = async () => {
+      await fixture.query(`INSERT INTO docs VALUES ($id$${id}$id$, 'text')`);
+      const [[key] = []] = await fixture.query("SELECT key FROM postern.embedding_queue");
+      return key;
+    };
     await fixture.setUp();
-    await fixture.query(
-      `SET datestyle = 'SQL, DMY'; SET timezone = 'Asia/Tokyo'; INSERT INTO docs VALUES ($id$${id}$id$, 'text')`,
-    );
+    const plain = await write();
+    await fixture.query("TRUNCATE docs");
+    const settings = {
+      datestyle: "SQL, DMY",
+      timezone: "Asia/Tokyo",
+      intervalstyle: "sql_standard",
+      extra_float_digits: "-5",
+      bytea_output: "escape",
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      await fixture.query(`ALTER DATABASE ${fixture.admin.name} SET ${name} = '${value}'`);
+    }
+    assert.equal(await write(), plain);
+    await fixture.query("DELETE FROM postern.embedding_queue");
+    // what finds the rows that are there already writes the same
+    await fixture.setUp();
+    assert.deepEqual(await fixture.waiting(), [plain]);
     await fixture.work();
     assert.deepEqual(await fixture.query("SELECT embedding FROM docs"), [["[4,1]"]]);
     assert.deepEqual(await fixture.waiting(), []);
@@ -96,6 +131,29 @@ testWithPgvectorServer(
     assert.deepEqual(await fixture.stale(), ["1"]);
     await fixture.work();
     assert.deepEqual(await fixture.stale(), []);
+  },
+);
+
+testWithPgvectorServer(
+  "a row that shares its id keeps its place in the queue where the other goes",
+  async () => {
+    await using fixture = await createWatchFixture(
+      "CREATE TABLE docs (id int, k text, body text, embedding vector(2), PRIMARY KEY (id, k))",
+      { idColumn: "id" },
+    );
+    const { query } = fixture;
+    await fixture.setUp();
+    await query(
+      "INSERT INTO docs SELECT id, k, 'ab' FROM unnest(ARRAY['a', 'b']) k, generate_series(1, 3) id",
+    );
+    // set aside: it may have been the other's fault
+    await query("UPDATE postern.embedding_queue SET reason = 'refused' WHERE key = '3'");
+    await query(
+      "DELETE FROM docs WHERE id <> 2 AND k = 'a'; UPDATE docs SET id = 4 WHERE id = 2 AND k = 'a'",
+    );
+    assert.deepEqual(await fixture.waiting(), ["1", "2", "3", "4"]);
+    await fixture.work();
+    assert.deepEqual([await fixture.stale(), await fixture.waiting()], [[], []]);
   },
 );
 
@@ -151,7 +209,7 @@ testWithPgvectorServer("writers need no rights on the queue, whatever their sear
       AS $$ SELECT 1 / 0 $$; SET search_path = mine, public, pg_catalog;
     INSERT INTO docs (body) VALUES ('abc'); UPDATE docs SET body = 'abcd'; DELETE FROM docs; INSERT INTO docs (body) VALUES ('x')`,
   );
-  assert.deepEqual(await fixture.waiting(), ["2"]);
+  assert.deepEqual(await fixture.waiting(), ["1", "2"]);
   await assert.rejects(runSql(writer.url, "SELECT * FROM postern.embedding_queue"), /permission denied/);
 });
 
