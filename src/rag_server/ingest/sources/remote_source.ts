@@ -62,5 +62,5 @@ export function inUtf8(bytes: Uint8Array<ArrayBuffer>, name: string, contentType
   const [, charset] = /^(?:text\/|[^;]*xml\b).*?;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(contentType) ?? [];
   const isText = formatOf(name) !== "e-mail" && new TextDecoder().decode(bytes.subarray(0, 5)) !== "%PDF-";
   const text = isText && charset && decodeText(bytes, charset);
-  return text ? new TextEncoder().encode(text) : bytes;
+  return text ? Uint8Array.from(new TextEncoder().encode(text)) : bytes;
 }
