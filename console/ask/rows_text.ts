@@ -27,9 +27,9 @@ export function rowsText(columns: readonly Column[], rows: readonly Row[], forma
 }
 
 function isFormula(text: string): boolean {
-  return /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(?:\.\d+)?$/.test(text);
+  return /^(?:[\t\r\n]|[\s\ufeff]*[=+\-@＝＋－＠])/u.test(text) && !/^[+-]?\d+(?:\.\d+)?$/.test(text);
 }
 
 function quoted(text: string): string {
-  return text === "" || /[",\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text === "" || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -10,7 +10,7 @@ import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
-import { isNamedIn } from "../identity/access_rules.ts";
+import { hasLess, isNamedIn } from "../identity/access_rules.ts";
 import type { Authentication, LogoutReport } from "../identity/authentication.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import type { Served } from "../identity/front.ts";
@@ -121,7 +121,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
 
   function isAdministrator(principal: Principal): boolean {
     return principal.kind === "local" || options.admitsAll === true ||
-      isNamedIn(options.administrators, principal);
+      isNamedIn(options.administrators, principal) && !hasLess(principal);
   }
 
   function describeSession({ request, principal }: Asked): Response {
@@ -179,7 +179,8 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
 
   async function listCalls(principal: Principal, { url }: Request): Promise<Response> {
     const ofAll = new URL(url).searchParams.get("of") === "all";
-    if (ofAll && !isAdministrator(principal)) return forbidden();
+    // of other tokens and sessions of the caller's too
+    if (ofAll ? !isAdministrator(principal) : hasLess(principal)) return forbidden();
     const calls = await options.recentCalls(ofAll ? undefined : callerKey(principal));
     return jsonReply({ calls: ofAll ? calls : calls.map(({ caller: _own, ...call }) => call) });
   }

@@ -94,6 +94,12 @@ export function isNamedIn(list: readonly string[], principal: Principal): boolea
   return list.length > 0 && isListed(list, accountOf(principal), groups);
 }
 
+/** Whether a caller's token has less than all that its user may do: those of Postern's own that are bound to scopes. */
+export function hasLess(principal: Principal): boolean {
+  return (principal.kind === "session" || principal.kind === "issuer" && principal.grantId !== undefined) &&
+    principal.scopes !== undefined;
+}
+
 /** Of an entry that names a group, what stands before its name. No entry that begins so names a user. */
 const groupPrefix = "group:";
 

@@ -123,7 +123,9 @@ function isRefusedSetting(error: unknown): boolean {
 async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connection> {
   const stream = await options.openTransport(signal);
   let isAuthenticated = false;
-  const client = createClient(stream, options);
+  let sent = "";
+  const password = async () => sent = await options.password();
+  const client = createClient(stream, { ...options, password });
   client.connection.once("authenticationOk", () => isAuthenticated = true);
   using _aborting = onAbort(signal, () => void stream.destroy());
   try {
@@ -135,8 +137,15 @@ async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connec
   } catch (error) {
     stream.destroy();
     signal.throwIfAborted();
-    throw new LoginError(error, isAuthenticated);
+    throw new LoginError(withoutPassword(error, sent), isAuthenticated);
   }
+}
+
+/** Some server may quote what it was sent. */
+function withoutPassword(error: unknown, password: string): unknown {
+  if (password.length < 4 || !(error instanceof Error) || !error.message.includes(password)) return error;
+  const hide = (text = "") => text.replaceAll(password, "[password]");
+  return Object.assign(error, { message: hide(error.message), stack: hide(error.stack) });
 }
 
 function createClient(stream: Duplex, options: LoginOptions): pg.Client {

@@ -143,6 +143,18 @@ Deno.test("long answers are read, one after another", async () => {
   await connection.close();
 });
 
+Deno.test("a password that a server quotes reaches no error", async () => {
+  const asks = message("R", [0, 0, 0, 3]);
+  const quotes = message("E", bytes("SFATAL\0CXX000\0Mno: hunter2hunter2\0\0"));
+  await using server = await startServer({ greeting: asks, answer: quotes });
+  const options = databaseOptions(server.url.replace("u@", "u:hunter2hunter2@"));
+  await assert.rejects(connect(options, { signal: forever, logger: silentLogger }), (error: Error) => {
+    assert.match(error.message, /no: \[password\]/);
+    assert.doesNotMatch(Deno.inspect(error), /hunter2/);
+    return true;
+  });
+});
+
 Deno.test("a statement timeout that is too short for a session's first statement does not keep it out", async () => {
   const cancelled = Buffer.concat([message("E", bytes("SERROR\0C57014\0Mtoo slow\0\0")), ready]);
   const processId = message("D", [0, 1, 0, 0, 0, 1, ...bytes("1")]);

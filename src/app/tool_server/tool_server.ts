@@ -237,7 +237,13 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
   readonly scopesByTool: Readonly<Record<string, readonly string[]>>;
   readonly logger: Logger;
 }) {
-  const schemaChanges = createSchemaChanges({ directory, changes, now: Date.now, logger });
+  const schemaChanges = createSchemaChanges({
+    directory,
+    changes,
+    scopes: scopesByTool["get_schema_info"],
+    now: Date.now,
+    logger,
+  });
   const { catalogs } = schemaChanges;
   const completeNames = createCompleteNames({ directory, catalogs });
   const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };

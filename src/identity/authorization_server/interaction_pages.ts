@@ -134,7 +134,8 @@ export function createInteractionPages(options: InteractionOptions) {
       return await finish(context, { login: { accountId, remember: false, amr } });
     }
     if (result.reason === "access_denied") return await deny(context, interaction, "the user did not log in");
-    if (!limited) await options.limiter.recordFailed(address);
+    // that the issuer fails says nothing of who asks
+    if (!limited && result.reason !== "unavailable") await options.limiter.recordFailed(address);
     onEvent({ event: "login_failed", ...told, reason: result.reason });
     showFailed(context, interaction, result);
   }

@@ -109,7 +109,9 @@ export function createIssuerClient(options: IssuerClientOptions) {
   async function read(found: openid.Configuration, tokens: Tokens, subject: string): Promise<ToldClaims> {
     const { id_token: idToken, refresh_token: refreshToken } = tokens;
     const text = idToken === undefined ? "{}" : payloadText(idToken);
-    if (!options.asksUserInfo) return { claimsText: text, refreshToken };
+    if (!options.asksUserInfo && idToken !== undefined) return { claimsText: text, refreshToken };
+    // not every answer to a refresh has an ID token (OpenID Connect Core 1.0, section 12.2)
+    if (found.serverMetadata().userinfo_endpoint === undefined) throw new LoginRefused("no claims to renew");
     const more = await openid.fetchUserInfo(found, tokens.access_token, subject);
     return { claimsText: JSON.stringify({ ...more, ...JSON.parse(text) }), refreshToken };
   }
@@ -142,10 +144,12 @@ export function createIssuerClient(options: IssuerClientOptions) {
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
         });
-        return await read(found, tokens, tokens.claims()?.sub ?? "");
+        const { sub = "", azp = clientId } = tokens.claims() ?? {};
+        if (azp !== clientId) throw new LoginRefused("an ID token of another client");
+        return await read(found, tokens, sub);
       }),
     /**
-     * The claims anew; those of an answer without any are `{}`.
+     * The claims anew.
      * @throws {AppError} `forbidden` (a LoginRefused) where the issuer lets the person in no more, else `unavailable`
      */
     renew: (refreshToken: string, subject: string): Promise<ToldClaims> =>

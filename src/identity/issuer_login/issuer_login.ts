@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createRemoteJWKSet, customFetch, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { AppError } from "../../core/app_error.ts";
 import { isName } from "../../core/claims.ts";
+import { isMap } from "../../core/yaml/value_tree.ts";
 import { timeoutMs } from "../issuer/fetch_json.ts";
 import { clockSkewSeconds } from "../issuer/issuer.ts";
 import { tokenAlgorithms } from "../issuer/issuer_kinds.ts";
@@ -97,7 +98,7 @@ export function createIssuerLogin(options: IssuerLoginOptions) {
         issuer,
         audience: clientId,
         algorithms: [...tokenAlgorithms],
-        requiredClaims: ["iat", "jti", "events"],
+        requiredClaims: ["iat", "exp", "jti", "events"],
         maxTokenAge: longestAgeSeconds,
         clockTolerance: clockSkewSeconds,
       }).catch((cause) => {
@@ -108,7 +109,7 @@ export function createIssuerLogin(options: IssuerLoginOptions) {
       const { jti, sub, sid, events, iat = 0 } = payload;
       const [subject, session] = [sub, sid].map((each) => isName(each) ? each : undefined);
       const isLogout = /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ) && !("nonce" in payload) &&
-        typeof (events as Record<string, unknown> | null)?.[logoutEvent] === "object";
+        isMap(events) && isMap(events[logoutEvent]);
       if (!isLogout || (subject === undefined && session === undefined)) {
         throw new AppError("invalid", "expected a logout token, with sub or sid and without nonce");
       }

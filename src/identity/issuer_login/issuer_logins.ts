@@ -130,7 +130,7 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
 
   /** @throws {AppError} `forbidden` (a LoginRefused), or `unavailable` with `retryAfterSeconds` */
   async function renew(login: KeptLogin): Promise<IssuerPrincipal | undefined> {
-    const { id, principal: { subject, claimsText: before = "" } } = login;
+    const { id, principal: { subject } } = login;
     // two that use one refresh token look like a thief to the issuer
     const [taken] = await state.change([
       sql`UPDATE records SET used_at = ${state.now()}
@@ -146,8 +146,7 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
       await state.change([sql`UPDATE records SET used_at = ${askAgainAt} WHERE ${rowOf(id)}`]);
       throw away();
     });
-    const claimsText = told.claimsText === "{}" ? before : told.claimsText;
-    const value = await valueOf(id, { claimsText, refreshToken: told.refreshToken ?? token });
+    const value = await valueOf(id, { ...told, refreshToken: told.refreshToken ?? token });
     await state.change([sql`UPDATE records SET value = ${value}, used_at = NULL WHERE ${rowOf(id)}`]);
     const renewed = await read(id);
     return renewed && remember(renewed);
@@ -200,7 +199,8 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
       // no subject is empty
       const owner = ownerOf(`${issuer}#${subject}`);
       const session = sid === undefined ? null : sha256(sid);
-      const which = sql`(alias = ${session} OR
+      const isAnybody = subject === "" ? "yes" : "no";
+      const which = sql`((alias = ${session} AND (owner = ${owner} OR CAST(${isAnybody} AS TEXT) = 'yes')) OR
         (owner = ${owner} AND (alias IS NULL OR CAST(${session} AS TEXT) IS NULL)))`;
       const [before = [], logins = []] = await state.read([
         sql`SELECT id FROM records WHERE kind = ${logoutKind} AND id = ${sha256(jti)}`,

@@ -1,5 +1,6 @@
 import type { Catalog } from "../../postgres/catalog/catalog.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
+import { accessTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 
@@ -20,12 +21,16 @@ export function createCompleteNames({ directory, catalogs }: {
     given: Readonly<Record<string, string>>,
     context: CallContext,
   ): Promise<readonly string[]> {
-    const databases = directory.list(context.principal).map(({ name }) => name);
+    const { principal } = context;
+    const isTold = ["databases", "schema"].some((name) =>
+      accessTo(principal, { kind: "resource", name }).kind === "granted"
+    );
+    const databases = isTold ? directory.list(principal).map(({ name }) => name) : [];
     if (variable === "database") return databases;
     if (variable !== "schema" && variable !== "table") return [];
     const chosen = given["database"] || undefined;
     if (chosen === undefined ? databases.length === 0 : !databases.includes(chosen)) return [];
-    const database = directory.resolve(context.principal, chosen);
+    const database = directory.resolve(principal, chosen);
     const { catalog: { tables } } = await catalogs.get(database, context);
     if (variable === "schema") return tables.map(({ schema }) => schema);
     const schema = given["schema"] || undefined;

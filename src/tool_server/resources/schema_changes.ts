@@ -1,6 +1,8 @@
+import { defined } from "../../core/defined.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
+import { accessTo } from "../../identity/access_rules.ts";
 import type { Catalog, CatalogTable } from "../../postgres/catalog/catalog.ts";
 import { type CatalogChange, createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { tableKey } from "../../postgres/catalog/sample_values.ts";
@@ -16,6 +18,8 @@ interface SchemaChangesOptions {
   readonly changes: Changes;
   readonly now: () => number;
   readonly logger: Logger;
+  /** Scopes that reading a schema needs. */
+  readonly scopes?: readonly string[] | undefined;
   /** How often databases are looked at that somebody asked for. Optional; the default is 30,000. */
   readonly lookEveryMs?: number;
 }
@@ -47,9 +51,13 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
 
   function readers(): Reader[] {
     return changes.subscribers().flatMap((subscriber) => {
-      const byDatabase = Map.groupBy(schemaAddresses(subscriber.uris), ([, { database }]) => database);
+      const { principal } = subscriber;
+      const readable = schemaAddresses(subscriber.uris).filter(([, { kind }]) =>
+        mayRead(principal, kind, options)
+      );
+      const byDatabase = Map.groupBy(readable, ([, { database }]) => database);
       return [...byDatabase].flatMap(([name, uris]) => {
-        const database = findDatabase(subscriber.principal, name);
+        const database = findDatabase(principal, name);
         return database === undefined ? [] : [{ subscriber, database, uris }];
       });
     });
@@ -77,6 +85,16 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       for (const [uri, address] of uris) {
         const isChanged = address.kind === "schema" || changed.has(tableKey(address.schema, address.table));
         if (isChanged) subscriber.tell({ kind: "resource", uri });
+      }
+    }
+  }
+
+  function tellOfDatabases(isConcerned: (principal: Principal) => boolean): void {
+    for (const { principal, uris, tell } of changes.subscribers()) {
+      if (!isConcerned(principal)) continue;
+      for (const kind of ["databases", "system_info"] as const) {
+        const uri = formatAddress({ kind });
+        if (uris.includes(uri) && mayRead(principal, kind)) tell({ kind: "resource", uri });
       }
     }
   }
@@ -131,19 +149,13 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       for (const { subscriber, uris } of told) {
         for (const [uri] of uris) subscriber.tell({ kind: "resource", uri });
       }
-      for (const kind of ["databases", "system_info"] as const) {
-        changes.publish({ kind: "resource", uri: formatAddress({ kind }) });
-      }
+      tellOfDatabases(() => true);
       look();
       return replaced;
     },
     /** Tells a principal who asked that another database is the current one. */
     selected(key: string): void {
-      const uris = [formatAddress({ kind: "databases" }), formatAddress({ kind: "system_info" })];
-      for (const subscriber of changes.subscribers()) {
-        if (principalKey(subscriber.principal) !== key) continue;
-        for (const uri of uris) if (subscriber.uris.includes(uri)) subscriber.tell({ kind: "resource", uri });
-      }
+      tellOfDatabases((principal) => principalKey(principal) === key);
     },
     [Symbol.dispose](): void {
       closed.abort();
@@ -152,6 +164,14 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       catalogs[Symbol.dispose]();
     },
   };
+}
+
+function mayRead(
+  principal: Principal,
+  name: ResourceAddress["kind"],
+  { scopes }: Pick<SchemaChangesOptions, "scopes"> = {},
+) {
+  return accessTo(principal, { kind: "resource", name, ...defined({ scopes }) }).kind === "granted";
 }
 
 type Addresses = readonly (readonly [uri: string, address: SchemaAddress])[];

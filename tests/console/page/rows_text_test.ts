@@ -18,7 +18,10 @@ Deno.test("rowsText() ends lines of CSV as RFC 4180 has it, and writes names fir
 });
 
 Deno.test("rowsText() quotes what holds a separator, a quote or a line's end", () => {
-  equal(bodyOf([['say "a"', "x\ty", "z\r"]]), '"say ""a""","x\ty","z\r"\r\n');
+  equal(
+    bodyOf([['say "a"', "x\ty", "z\r", "x;=1"]]),
+    '"say ""a""","x\ty","z\r","x;=1"\r\n',
+  );
 });
 
 Deno.test("rowsText() tells NULL from an empty text", () => {
@@ -30,7 +33,7 @@ Deno.test("rowsText() writes JSON as text", () => {
 });
 
 Deno.test("rowsText() puts an apostrophe before a text that is a formula, and counts it", () => {
-  for (const begin of ["=", "+", "-", "@", "\t"]) {
+  for (const begin of ["=", "+", "-", "@", "\t", "\n=", " =", "\u00a0=", "\ufeff=", "＝", "＋"]) {
     const { text: written, guarded } = rowsText(
       [text("c")],
       [[`${begin}A1`]],

@@ -151,6 +151,7 @@ Deno.test("an ID token counts that is the issuer's, for this client and this log
     ["another login (nonce)", { nonce: "of another login" }],
     ["no login (nonce)", { nonce: undefined }],
     ["another client", { aud: "another" }],
+    ["another client (azp)", { azp: "another" }],
     ["another issuer", { iss: "https://attacker.example" }],
     ["past", { exp: now() - 600, iat: now() - 1_200 }],
     ["a key that is not the issuer's", {}, other],
@@ -175,7 +176,7 @@ Deno.test("an ID token counts that is the issuer's, for this client and this log
           .end(JSON.stringify({ access_token: "x", token_type: "bearer", id_token: token }));
       });
       const page = await browser.open(answer.href);
-      assert.deepEqual([page.status, isConsent(page)], [502, false]);
+      assert.deepEqual([page.status, isConsent(page)], ["azp" in claims ? 403 : 502, false]);
       provider.answers.clear();
     });
   }
@@ -230,7 +231,10 @@ Deno.test("a logout at the issuer ends access at once; a token that is not just 
     ["an old iat", { iat: now - 3_600, exp: undefined }],
     ["exp", { exp: now - 600 }],
     ["no jti", { jti: undefined }],
+    ["no exp", { exp: undefined }],
     ["no events", { events: undefined }],
+    ["an event that is null", { events: { [event]: null } }],
+    ["an event that is a list", { events: { [event]: [] } }],
     ["another event", { events: { "https://example.com/event": {} } }],
     ["an ID token's nonce", { nonce: "x" }],
     ["neither sub nor sid", { sub: undefined, sid: undefined }],
@@ -244,8 +248,10 @@ Deno.test("a logout at the issuer ends access at once; a token that is not just 
       assert.equal(await status(accessToken), 200);
     });
   }
-  const others = await provider.sign({ ...good("other"), sub: "person-2", sid: "another session" });
-  assert.equal((await send(others)).status, 200);
+  for (const [jti, sid] of [["other", "another session"], ["mixed", good("").sid]] as const) {
+    const others = await provider.sign({ ...good(jti), sub: "person-2", sid });
+    assert.equal((await send(others)).status, 200);
+  }
   assert.equal(await status(accessToken), 200);
 
   const token = await provider.sign(good("once"), { typ: "logout+jwt" });

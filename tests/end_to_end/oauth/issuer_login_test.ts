@@ -102,6 +102,30 @@ testWithPostgres("claims are renewed, and whom the issuer lets in no more loses 
   );
 });
 
+testWithPostgres("what an issuer takes away is gone, too, where its refresh has no ID token", async () => {
+  await using database = await createTestDatabase();
+  await using server = await startLoginServer({
+    login: "groups_claim: groups, claims_lifetime: 1s",
+    config: `databases: [${databaseEntry("main", database.name, 'available_to_users: ["group:analysts"]')}]`,
+  });
+  const { accessToken } = await server.logIn();
+  server.provider.answers.set("/token", (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ access_token: "x", token_type: "bearer" }));
+  });
+  const groups = ["analysts"];
+  server.provider.answers.set("/me", (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ sub: dora.sub, groups }));
+  });
+  await waitUntil("it is renewed", async () => {
+    assert.equal(await databasesOf(server, accessToken), 1);
+    return server.provider.count("/me") > 1;
+  });
+  groups.pop();
+  await waitUntil("the group has gone", async () => await databasesOf(server, accessToken) === 0);
+});
+
 Deno.test("a client's refresh asks the issuer too, where the claims are old", async () => {
   await using server = await startLoginServer({ login: "claims_lifetime: 1s" });
   const { client, refreshToken } = await server.logIn();
@@ -240,7 +264,8 @@ Deno.test("an issuer that fails is told to its user and in the log, and holds up
     ],
     [json({ issuer: provider.issuer }), /authorization_endpoint/],
   ];
-  for (const [answer, told] of faults) {
+  // more often than an address may fail to log in
+  for (const [answer, told] of [...faults, ...faults, ...faults]) {
     provider.answers.set(discovery, answer);
     const page = await logIn();
     assert.equal(page.status, 502, page.html);

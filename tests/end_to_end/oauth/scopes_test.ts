@@ -4,7 +4,9 @@ import { createFormBrowser, createOauthClient, startOauthServer } from "../../su
 import { createToolClient } from "../../support/tool_client.ts";
 
 Deno.test("a token of the built-in authorization server is good for its scopes alone", async (t) => {
-  await using oauth = await startOauthServer();
+  await using oauth = await startOauthServer({
+    config: "databases: []\nconsole: { administrators: [alice] }",
+  });
   const { issuer } = oauth;
   const client = await createOauthClient(issuer);
 
@@ -50,6 +52,36 @@ Deno.test("a token of the built-in authorization server is good for its scopes a
     assert.equal((await call(wrong.token, "list_databases"))[0], 403);
     const { body } = await client.refresh(String(wrong.body["refresh_token"]));
     assert.equal((await call(String(body["access_token"]), "list_databases"))[0], 403);
+  });
+
+  await t.step("an administrator's token with less than all sees no calls in the console", async () => {
+    const statuses = async (token: string) =>
+      await Promise.all(["calls", "calls?of=all", "server", "usage"].map(async (path) => {
+        const response = await fetch(`${issuer}/console/${path}`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        await response.body?.cancel();
+        return response.status;
+      }));
+    for (const scope of ["docs:ask", "db:write", "db:read", "tool:usage"]) {
+      assert.deepEqual(await statuses((await grantOf(scope)).token), [403, 403, 403, 200], scope);
+    }
+    assert.deepEqual(await statuses((await grantOf(undefined)).token), [200, 200, 200, 200]);
+  });
+
+  await t.step("names are completed for tokens that may list them alone", async () => {
+    const complete = async (token: string) => {
+      const params = {
+        ref: { type: "ref/prompt", name: "explore-database" },
+        argument: { name: "database", value: "" },
+      };
+      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "completion/complete", params });
+      const response = await createToolClient({ url: issuer, token }).post(message);
+      return (await response.json()).result.completion.values.length;
+    };
+    for (const scope of ["docs:ask", "db:write"]) {
+      assert.equal(await complete((await grantOf(scope)).token), 0);
+    }
   });
 
   await t.step("a tool by its name, also after a refresh and a restart", async () => {

@@ -33,6 +33,13 @@ testWithPostgres("templates are completed: databases, their schemas, the tables 
   // as it is called: the client encodes it
   assert.deepEqual(await complete("table", "A", { database: "main", schema: "sales" }), ["a/b"]);
   assert.deepEqual(await complete("table", "ORD", { database: "main" }), ["orders", "Orders", "orders_old"]);
+  // whose token may read neither schemas nor the list of databases
+  for (const variable of ["database", "schema", "table"]) {
+    assert.deepEqual(await fixture.completeNames(variable, "", {}, contextOf(user("bob", ["docs:ask"]))), []);
+  }
+  assert.deepEqual(await fixture.completeNames("database", "", {}, contextOf(user("bob", ["db:read"]))), [
+    "main",
+  ]);
   // hidden and missing alike
   assert.deepEqual(await complete("table", "", { database: "Market", schema: "public" }), []);
   assert.deepEqual(await complete("table", "", { database: "none", schema: "public" }), []);

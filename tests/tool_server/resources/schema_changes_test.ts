@@ -91,13 +91,19 @@ testWithPostgres("nobody is told of what is hidden from them", async () => {
   const uris = ["pg://main/public/closed", "pg://main/schema", "pg://hers/schema", "pg://none/schema"];
   const ofAlice = subscribe(fixture, user(alice), uris);
   const ofBob = subscribe(fixture, user(bob), uris);
+  const ofLess = [["docs:ask"], ["none"], ["tool:usage"]].map((scopes) =>
+    subscribe(fixture, user(alice, scopes), [...uris, "pg://databases"])
+  );
+  const ofTool: Principal = { kind: "token", id: "t", limits: { tools: ["usage"], databases: ["main"] } };
+  ofLess.push(subscribe(fixture, ofTool, [...uris, "pg://databases"]));
   for (const name of [alice, bob]) await fixture.schemaChanges.catalogs.get(personal, contextOf(user(name)));
   await catalog.admin.query("ALTER TABLE closed ADD more int");
   fixture.clock.now += 2_000;
   for (const name of [bob, alice]) await fixture.schemaChanges.catalogs.get(personal, contextOf(user(name)));
   await waitUntil("Alice is told", () => ofAlice.told.length > 0);
   assert.deepEqual(ofAlice.told, ["pg://main/public/closed", "pg://main/schema", "pg://hers/schema"]);
-  assert.deepEqual(ofBob.told, []);
+  fixture.schemaChanges.replacing(() => {});
+  assert.deepEqual([ofBob, ...ofLess].flatMap(({ told }) => told), []);
 });
 
 testWithPostgres("databases are looked at only while somebody asks for what is in them", async () => {

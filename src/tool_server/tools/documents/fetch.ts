@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { StoredDocument } from "../../../rag_server/mod.ts";
 import type { CallContext } from "../../call_context.ts";
-import { type AccessObject, visibleTo } from "../../../identity/access_rules.ts";
+import { type AccessObject, accessTo, visibleTo } from "../../../identity/access_rules.ts";
 import { mayRead } from "../../resources/builtin_resource.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import {
@@ -112,8 +112,9 @@ export function documentResources(pipelines: PipelineDirectory): ResourceSource 
     },
     complete({ uriTemplate, variable, value }, { principal }) {
       if (uriTemplate !== documentTemplate) return Promise.resolve(undefined);
-      const names = pipelines.showing(principal).map(({ name }) => name);
-      return Promise.resolve(variable === "name" ? names.filter((name) => name.startsWith(value)) : []);
+      const isTold = variable === "name" && accessTo(principal, documents).kind === "granted";
+      const names = isTold ? pipelines.showing(principal).map(({ name }) => name) : [];
+      return Promise.resolve(names.filter((name) => name.startsWith(value)));
     },
   };
 }
