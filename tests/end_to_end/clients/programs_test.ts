@@ -152,7 +152,7 @@ for (const page of ["claude_desktop", "vscode", "cursor"]) {
         } else {
           const [command, ...given] = [entry.command, ...entry.args ?? []];
           const start = command === "npx" ? given.splice(0, 2) : [];
-          assert.ok(command === "/usr/local/bin/server" || start.join(" ") === "-y postern", command);
+          assert.ok(command === "/usr/local/bin/postern" || start.join(" ") === "-y postern", command);
           const args = given.map((each) => each.endsWith(".yaml") ? folder.configFile : each);
           const { hostname, port, username } = new URL(database.url);
           const env = {

@@ -24,6 +24,10 @@ testWithPgvectorServer(
       Number(
         (await database.query("SELECT count(*) FROM postern.embedding_queue WHERE reason IS NULL"))[0]?.[0],
       );
+    const sessions = async () =>
+      (await database.query(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'postern'",
+      )).length;
     const queue = async () => (await running.client.get("/v1/health")).body.pipelines?.[0]?.embedding_queue;
 
     await t.step("-watch-pipeline says what has to be done first", async () => {
@@ -65,6 +69,7 @@ testWithPgvectorServer(
       openai.mend();
       // as it is 30 seconds later
       await database.query("UPDATE postern.embedding_queue SET not_before = now()");
+      const others = await sessions();
       const workers = [watch(), watch()];
       await waitUntil("others go on", async () => await waiting() === 0);
       const [row] = await database.query(
@@ -76,6 +81,8 @@ testWithPgvectorServer(
       assert.deepEqual(await database.query("SELECT embedding FROM pages WHERE id = 101"), [
         [`[${topicVector("parking parking parking")}]`],
       ]);
+      // before that, a signal ends it as any program
+      await waitUntil("both have begun", async () => await sessions() >= others + 2);
       for (const worker of workers) worker.kill("SIGTERM");
       assert.deepEqual(await Promise.all(workers.map(async ({ status }) => (await status).code)), [0, 0]);
     });

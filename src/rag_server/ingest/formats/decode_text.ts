@@ -60,13 +60,17 @@ function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | und
   }
 }
 
-/** UTF-16 of mostly ASCII has a NUL in every other byte. */
+/** UTF-16 of mostly ASCII has a NUL in every other byte, and no other byte that no text has. */
 function unmarkedUtf16(bytes: Uint8Array): string | undefined {
   const sample = bytes.subarray(0, sampleBytes);
   const nuls = (odd: number) =>
     sample.filter((byte, at) => byte === 0 && at % 2 === odd).length / sample.length;
   const [even, odd] = [nuls(0), nuls(1)];
-  if (Math.max(even, odd) < 0.3 || Math.min(even, odd) > 0.01) return undefined;
+  if (
+    Math.max(even, odd) < 0.3 || Math.min(even, odd) > 0.01 || sample.some((byte) => byte > 0 && byte < 8)
+  ) {
+    return undefined;
+  }
   return odd > even ? "utf-16le" : "utf-16be";
 }
 
