@@ -66,6 +66,8 @@ export function App() {
           ref={showModal}
           aria-label="Your session is over"
           onCancel={(event) => event.preventDefault()}
+          // a browser may close it at a second Escape all the same
+          onClose={({ currentTarget }) => currentTarget.showModal()}
         >
           <Login login={known.login} isOver onIn={enter} />
         </dialog>

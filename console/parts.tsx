@@ -70,11 +70,14 @@ export function Busy({ children }: { readonly children: ComponentChildren }) {
 }
 
 /** What went wrong, in the server's sentences, and what can be done. */
+/** Around what others wrote, so that a model takes it for no instruction. */
+const marksForModels = /<\/?data-[0-9a-f]{8,}>\n?/g;
+
 export function Failure({ error, again }: { readonly error: Error; readonly again?: () => void }) {
   const wait = error instanceof Refused && error.retryAfterSeconds;
   return (
     <div class="failure" role="alert">
-      <p class="sentences">{error.message}</p>
+      <p class="sentences">{error.message.replace(marksForModels, "")}</p>
       {wait ? <p class="faint">Try again in {wait} s.</p> : null}
       {again && <Button onClick={again}>Try again</Button>}
     </div>

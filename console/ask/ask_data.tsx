@@ -59,7 +59,8 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
   useEffect(() => {
     // it is put in the box: only a person runs it
     if (routeDatabase !== undefined) change({ chosen: routeDatabase });
-    if (routeText !== undefined) putText(routeText);
+    // the rows of another statement would stand under it
+    if (routeText !== undefined && routeText !== text) change({ text: routeText, outcome: { kind: "none" } });
   }, [routeDatabase, routeText]);
   const isOfText = outcome.kind === "failed" && outcome.asked === text;
   const fault = useMemo(

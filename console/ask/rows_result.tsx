@@ -48,6 +48,8 @@ export function RowsResult(
     [chart],
   );
   const values = Object.entries(verified?.arguments ?? {});
+  // as it may be run again
+  const shownSql = withArguments(sql, values.map(([, value]) => value));
 
   function written(format: "csv" | "tsv"): string {
     const { text, guarded } = rowsText(columns, rows, format);
@@ -85,11 +87,11 @@ export function RowsResult(
                 <Text key={name} as="span" class="argument" text={`${name} = ${value}`} />
               ))}
             </p>
-            <Button onClick={() => onEdit(withArguments(sql, values.map(([, value]) => value)))}>
+            <Button onClick={() => onEdit(shownSql)}>
               Edit this SQL
             </Button>
           </div>
-          <Code text={sql} label="The SQL that ran" />
+          <Code text={shownSql} label="The SQL that ran" />
         </div>
       )}
       <div class="row spread">

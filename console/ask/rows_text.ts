@@ -7,11 +7,13 @@ const lineEnds = { csv: "\r\n", tsv: "\n" } as const;
 /**
  * Rows with their columns' names, for a file or a spreadsheet: CSV (RFC 4180), or TSV with the same quotes, which spreadsheets
  * understand. NULL is nothing, an empty text is `""`. A text that a spreadsheet would run as a formula gets an apostrophe
- * before it (OWASP, CSV Injection); numbers stay. `guarded` is how many have got one.
+ * before it (OWASP, CSV Injection); numbers and times stay. `guarded` is how many have got one.
  */
 export function rowsText(columns: readonly Column[], rows: readonly Row[], format: keyof typeof separators) {
   let guarded = 0;
-  const areNumbers = columns.map(({ type }) => columnKind(type) === "number");
+  const areNumbers = columns.map(({ type }) =>
+    columnKind(type) === "number" || /^(?:interval|money|date|time)/.test(type)
+  );
   const cell = (value: unknown, isNumber = false) => {
     if (value === null) return "";
     const text = valueText(value);

@@ -68,7 +68,7 @@ export function createSqlEditor(
         keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         history(),
         // a text may come by a link: nothing in it stays unseen
-        highlightSpecialChars(),
+        highlightSpecialChars({ addSpecialChars: /[\u2060-\u2064\u{e0000}-\u{e007f}]/u }),
         sql({ dialect: PostgreSQL }),
         syntaxHighlighting(colours),
         bracketMatching(),

@@ -45,6 +45,11 @@ Deno.test("rowsText() puts an apostrophe before a text that is a formula, and co
   equal(rowsText([text("=A1")], [], "csv").text, "'=A1\r\n");
 });
 
+Deno.test("rowsText() leaves times and money as they are", () => {
+  const columns = ["interval", "money", "timestamp without time zone"].map((type) => ({ name: "c", type }));
+  equal(rowsText(columns, [["-3 days", "-$12.50", "-infinity"]], "csv").guarded, 0);
+});
+
 Deno.test("rowsText() leaves numbers as they are, in columns of texts too", () => {
   const columns = [{ name: "n", type: "numeric" }, text("t")];
   deepEqual(

@@ -40,6 +40,8 @@ testWithChromium("callers log in, out, and again where a session has ended", asy
     assert.equal(ended.status, 204);
     await boxOf(page).press("Control+Enter");
     await dialog.waitFor();
+    for (let each = 0; each < 3; each++) await page.keyboard.press("Escape");
+    await dialog.waitFor();
   }
 
   await t.step("a wrong password is refused in a sentence", async () => {

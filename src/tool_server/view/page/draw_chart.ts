@@ -83,7 +83,7 @@ export function drawChart(
     drawing.setAttribute(
       "aria-label",
       `${chart.kind === "bars" ? "Bar" : "Line"} chart of ${nameOf(measure)} by ${nameOf(chart.label)}, ` +
-        `${rows.length} values; the table below has them`,
+        `${rows.length} values, which the table has`,
     );
     place.replaceChildren(drawing);
   };
@@ -121,7 +121,7 @@ function bars(rows: readonly Row[], label: number, measure: number): PageElement
       bar.style.width = percent(Math.abs(value ?? 0));
       return [
         element("span", { class: "label" }, row[label] === null ? "NULL" : shownText(valueText(row[label]))),
-        element("span", { class: "track" }, bar),
+        element("span", { class: "track" }, value === undefined ? "" : bar),
         element(
           "span",
           { class: "value" },
