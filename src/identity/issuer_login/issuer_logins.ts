@@ -199,8 +199,10 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
       // no subject is empty
       const owner = ownerOf(`${issuer}#${subject}`);
       const session = sid === undefined ? null : sha256(sid);
-      const isAnybody = subject === "" ? "yes" : "no";
-      const which = sql`((alias = ${session} AND (owner = ${owner} OR CAST(${isAnybody} AS TEXT) = 'yes')) OR
+      const ofSession = subject === ""
+        ? sql`alias = ${session}`
+        : sql`alias = ${session} AND owner = ${owner}`;
+      const which = sql`((${ofSession}) OR
         (owner = ${owner} AND (alias IS NULL OR CAST(${session} AS TEXT) IS NULL)))`;
       const [before = [], logins = []] = await state.read([
         sql`SELECT id FROM records WHERE kind = ${logoutKind} AND id = ${sha256(jti)}`,

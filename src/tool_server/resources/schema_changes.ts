@@ -53,7 +53,7 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
     return changes.subscribers().flatMap((subscriber) => {
       const { principal } = subscriber;
       const readable = schemaAddresses(subscriber.uris).filter(([, { kind }]) =>
-        mayRead(principal, kind, options)
+        isReadableFor(principal, kind, options)
       );
       const byDatabase = Map.groupBy(readable, ([, { database }]) => database);
       return [...byDatabase].flatMap(([name, uris]) => {
@@ -94,7 +94,7 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       if (!isConcerned(principal)) continue;
       for (const kind of ["databases", "system_info"] as const) {
         const uri = formatAddress({ kind });
-        if (uris.includes(uri) && mayRead(principal, kind)) tell({ kind: "resource", uri });
+        if (uris.includes(uri) && isReadableFor(principal, kind)) tell({ kind: "resource", uri });
       }
     }
   }
@@ -166,7 +166,7 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
   };
 }
 
-function mayRead(
+function isReadableFor(
   principal: Principal,
   name: ResourceAddress["kind"],
   { scopes }: Pick<SchemaChangesOptions, "scopes"> = {},
