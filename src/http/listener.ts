@@ -57,14 +57,14 @@ const cutOffMs = 1_000;
 export const stopWithinMs = stopGraceMs + cutOffMs;
 
 /**
- * The address with a port that is free now, the system's choice for port 0.
+ * Holds a port that nobody else listens on, the system's choice for port 0, until it is disposed of.
  * @throws AppError as startListener
  */
-export function freeAddress(address: ListenAddress): ListenAddress {
+export function holdPort(address: ListenAddress): Disposable & { readonly port: number } {
   try {
     // without `reusePort`: the system would let two servers share a port that both say may be shared
-    using listener = Deno.listen(socketOptions(address));
-    return { host: address.host, port: addressOf(listener).port };
+    const listener = Deno.listen(socketOptions(address));
+    return { port: addressOf(listener).port, [Symbol.dispose]: () => listener.close() };
   } catch (cause) {
     throw cannotListen(address, cause);
   }
@@ -210,7 +210,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
   const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
   let isShut = false;
   // the one that replaces it shares the port with it
-  if (options.tls !== undefined && !sharesPort && address.port !== 0) freeAddress(address);
+  if (options.tls !== undefined && !sharesPort && address.port !== 0) holdPort(address)[Symbol.dispose]();
   let current = openListener(address, options.tls);
   const addr = addressOf(current.listener);
 

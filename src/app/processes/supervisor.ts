@@ -1,8 +1,8 @@
-import { childVariable } from "../../config/mod.ts";
+import { childVariable, type Config } from "../../config/mod.ts";
 import { settlesWithin, sleep } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics } from "../../core/metrics/server_metrics.ts";
-import { freeAddress, stopWithinMs } from "../../http/listener.ts";
+import { holdPort, stopWithinMs } from "../../http/listener.ts";
 import { serveEngine } from "../../state/parent_engine.ts";
 import { openLocalEngine } from "../open_state.ts";
 import type { RunOptions } from "../shared_parts.ts";
@@ -28,10 +28,7 @@ const longLifeMs = 60_000;
 export async function supervise(options: RunOptions & { readonly logger: Logger }): Promise<number> {
   const { config: { http, server, processes, ...config }, rag, args, serverInfo: { version }, logger } =
     options;
-  const ports = {
-    http: (http.enabled ? freeAddress(http.address) : http.address).port,
-    server: (rag ? freeAddress(server.address) : server.address).port,
-  };
+  const ports = choosePorts({ http, server, rag });
   const command = await childCommand(args);
   const children = new Map<number, { readonly channel: Channel; readonly kill: () => void }>();
   const metrics = createServerMetrics();
@@ -137,6 +134,16 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
     await Promise.all(kept);
   }
   return exitCode;
+}
+
+/** Both are held while they are chosen: the system may give one that is free again to both servers. */
+function choosePorts({ http, server, rag }: Pick<Config, "http" | "server"> & { readonly rag: boolean }) {
+  using httpPort = http.enabled ? holdPort(http.address) : undefined;
+  using serverPort = rag ? holdPort(server.address) : undefined;
+  return {
+    http: httpPort?.port ?? http.address.port,
+    server: serverPort?.port ?? server.address.port,
+  };
 }
 
 /** What a process answers; undefined where it does not do so in time. */
