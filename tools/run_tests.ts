@@ -86,9 +86,9 @@ async function failedFiles(): Promise<string[]> {
   if (xml === undefined) return [];
   const passed = new Set<string>();
   for (
-    const [, file = "", failures] of xml.matchAll(/<testsuite name="\.\/([^"]*)"[^>]* failures="(\d+)"/g)
+    const [, file = "", failed] of xml.matchAll(/<testsuite name="\.\/([^"]*)"[^>]* failures="(\d+)"/g)
   ) {
-    if (failures === "0") passed.add(file);
+    if (failed === "0") passed.add(file);
   }
   const failed = testFiles().filter((file) => !passed.has(file));
   // the fuzzer would not find the same again
