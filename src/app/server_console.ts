@@ -135,6 +135,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       serverInfo: toolServer.serverInfo,
       takesTokens: demo || auth.methods.api_tokens || auth.identity_provider !== undefined,
       quotas: options.quotas,
+      scopes: options.scopes,
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
