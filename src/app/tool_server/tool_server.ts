@@ -245,7 +245,7 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
     logger,
   });
   const { catalogs } = schemaChanges;
-  const completeNames = createCompleteNames({ directory, catalogs });
+  const completeNames = createCompleteNames({ directory, catalogs, scopesByTool });
   const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };
   const ofDatabases = { directory, scopes: scopesByTool["list_databases"] };
   return {
@@ -258,7 +258,7 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
     ].filter(({ name }) => offers("resources", name)),
     prompts(toolsOf: (principal: Principal) => readonly string[]) {
       const tellsOfServer = offers("resources", "system_info");
-      return createBuiltinPrompts({ directory, completeNames, toolsOf, tellsOfServer })
+      return createBuiltinPrompts({ completeNames, toolsOf, tellsOfServer })
         .filter(({ name }) => offers("prompts", name));
     },
   };

@@ -11,10 +11,12 @@ import type { DatabaseDirectory } from "../tools/databases/database_directory.ts
  */
 export type CompleteNames = ReturnType<typeof createCompleteNames>;
 
-export function createCompleteNames({ directory, catalogs }: {
+export function createCompleteNames({ directory, catalogs, scopesByTool = {} }: {
   readonly directory: DatabaseDirectory;
   /** So that a keystroke costs at most a check whether the catalog is current. */
   readonly catalogs: Pick<CatalogCache<{ readonly catalog: Catalog }>, "get">;
+  /** Optional: no tool needs any. */
+  readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
 }) {
   async function namesOf(
     variable: string,
@@ -22,8 +24,9 @@ export function createCompleteNames({ directory, catalogs }: {
     context: CallContext,
   ): Promise<readonly string[]> {
     const { principal } = context;
-    const isTold = ["databases", "schema"].some((name) =>
-      accessTo(principal, { kind: "resource", name }).kind === "granted"
+    const isTold = Object.entries({ databases: "list_databases", schema: "get_schema_info" }).some(
+      ([name, tool]) =>
+        accessTo(principal, { kind: "resource", name, scopes: scopesByTool[tool] ?? [] }).kind === "granted",
     );
     const databases = isTold ? directory.list(principal).map(({ name }) => name) : [];
     if (variable === "database") return databases;
