@@ -164,8 +164,8 @@ const groups = [
       ),
       option(
         "check-token",
-        "Have -doctor say instead whether the identity provider's access token in a file lets its caller in, or what " +
-          "refuses it; -: from standard input",
+        "Have -doctor say instead what the API token, or the identity provider's access token, in a file may reach, or " +
+          "what refuses it; -: from standard input",
         "FILE",
       ),
       operation(
