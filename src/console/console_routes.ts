@@ -10,7 +10,7 @@ import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
-import { accessTo, hasLess, isNamedIn } from "../identity/access_rules.ts";
+import { hasLess, isGranted, isNamedIn, type ScopesByTool } from "../identity/access_rules.ts";
 import type { Authentication, LogoutReport } from "../identity/authentication.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import type { Served } from "../identity/front.ts";
@@ -33,7 +33,7 @@ export interface ConsoleOptions {
   /** What callers may use. */
   readonly quotas: Pick<Quotas, "usage" | "shared">;
   /** Those that calls need, by the tool. Optional: none. */
-  readonly scopes?: Readonly<Record<string, readonly string[]>>;
+  readonly scopes?: ScopesByTool;
   /** Users and groups. */
   readonly administrators: readonly string[];
   /** Whether whoever is let in is an administrator. */
@@ -189,9 +189,8 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   }
 
   function describeUsage(principal: Principal): Response {
-    const access = accessTo(principal, { kind: "tool", name: "usage", scopes: scopes["usage"] ?? [] });
-    if (access.kind === "insufficient_scope") return refusal(403, access.missing);
-    if (access.kind === "hidden") return refusal(403, "The token may not call usage.");
+    const tool = { kind: "tool", name: "usage", scopes: scopes["usage"] ?? [] } as const;
+    if (!isGranted(principal, tool)) return refusal(403, "The token may not call usage.");
     return jsonReply({ limits: options.quotas.usage(principal), shared: options.quotas.shared() });
   }
 

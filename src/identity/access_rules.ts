@@ -5,6 +5,7 @@ import {
   isOfDocuments,
   missingOwnScope,
   readScopes,
+  toolOfResource,
   toolsOfResource,
 } from "./own_scopes.ts";
 
@@ -17,6 +18,9 @@ export interface AccessObject {
   /** Scopes that an issuer's access token needs all of, if it is bound to scopes. Optional: without it, none. */
   readonly scopes?: readonly string[];
 }
+
+/** Scopes that calls of a tool need, by its name. */
+export type ScopesByTool = Readonly<Record<string, readonly string[]>>;
 
 export type Access =
   | { readonly kind: "granted" }
@@ -37,9 +41,18 @@ export function accessTo(principal: Principal, object: AccessObject): Access {
   return { kind: "insufficient_scope", scopes, missing: `the access token does not have ${which}` };
 }
 
+export function isGranted(principal: Principal, object: AccessObject): boolean {
+  return accessTo(principal, object).kind === "granted";
+}
+
 /** The objects that a principal may use, in the order given. */
 export function grantedTo<T extends AccessObject>(principal: Principal, objects: readonly T[]): T[] {
-  return objects.filter((object) => accessTo(principal, object).kind === "granted");
+  return objects.filter((object) => isGranted(principal, object));
+}
+
+/** A resource, which needs the scopes of the tool that tells the same. */
+export function resourceOf(name: string, scopesByTool: ScopesByTool = {}): AccessObject {
+  return { kind: "resource", name, scopes: scopesByTool[toolOfResource(name)] ?? [] };
 }
 
 /** The objects that a principal may know of, in the order given. */

@@ -53,11 +53,20 @@ export const documentTools: readonly string[] = ["ask_pipeline", "search", "fetc
 /** Those that tell nothing of databases and documents. */
 const freeTools: readonly string[] = ["authenticate_user", "find_tools", "logout", "usage"];
 
-/** The tools that tell what a resource does. */
+const toolsByResource = new Map([
+  ["databases", "list_databases"],
+  ["system_info", "list_databases"],
+  ["schema", "get_schema_info"],
+  ["table", "get_schema_info"],
+  ["document", "fetch"],
+]);
+
+/** The tool that tells what a resource does; of a definitions file's, the one that reads it. */
+export const toolOfResource = (name: string) => toolsByResource.get(name) ?? "read_resource";
+
+/** All of those tools. */
 export function toolsOfResource(name: string): readonly string[] {
-  if (name === "document") return documentTools;
-  const tool = /^(?:databases|system_info)$/.test(name) ? "list_databases" : "get_schema_info";
-  return /^(?:databases|system_info|schema|table)$/.test(name) ? ["read_resource", tool] : ["read_resource"];
+  return name === "document" ? documentTools : ["read_resource", toolOfResource(name)];
 }
 
 /** The scope that a token with others lacks for an object; undefined where it lacks none. */

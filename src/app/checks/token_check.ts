@@ -1,5 +1,5 @@
 import { type Config, offers } from "../../config/mod.ts";
-import { accessTo } from "../../identity/access_rules.ts";
+import { isGranted } from "../../identity/access_rules.ts";
 import { principalOfToken } from "../../identity/authenticator.ts";
 import { presentToken } from "../../identity/presented_token.ts";
 import { limitsText } from "../../identity/tokens/limited_tokens.ts";
@@ -49,10 +49,10 @@ function rightsText(principal: Principal, { builtins, databases, pipelines, http
   const { required_scopes: always = [], scopes_by_tool: more = {} } = http.auth.identity_provider ?? {};
   const limits = principal.kind === "token" ? principal.limits : undefined;
   const named = (kind: "database" | "pipeline", list: typeof databases | typeof pipelines) =>
-    list.filter((each) => accessTo(principal, { ...each, kind }).kind === "granted").map(({ name }) => name);
+    list.filter((each) => isGranted(principal, { ...each, kind })).map(({ name }) => name);
   const offered = builtinTools.filter((name) => offers(builtins, "tools", name));
   const tools = offered.filter((name) =>
-    accessTo(principal, { kind: "tool", name, scopes: [...always, ...more[name] ?? []] }).kind === "granted"
+    isGranted(principal, { kind: "tool", name, scopes: [...always, ...more[name] ?? []] })
   );
   return limitsText({
     databases: named("database", databases),

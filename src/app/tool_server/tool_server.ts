@@ -125,7 +125,12 @@ export async function createToolServer(options: ToolServerOptions) {
     })
     : [];
   const documents = options.documents &&
-    (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
+    (await import("./document_tools.ts")).documentTools(
+      options.documents,
+      directory,
+      view,
+      options.scopesByTool,
+    );
   const tasks = createTasks({
     state,
     rightsOf: (principal) =>
@@ -181,9 +186,10 @@ export async function createToolServer(options: ToolServerOptions) {
     calls,
     fingerprint: guard.fingerprint,
     tasks,
-    databaseChoice: databaseMethods(directory),
+    databaseChoice: databaseMethods(directory, options.scopesByTool),
     serverInfo,
     tracer: options.tracer,
+    scopesByTool: options.scopesByTool,
     /** With who may use each, in the configuration's order. */
     entries,
     /** That requests in words go to, the first choice first. */
@@ -237,13 +243,7 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
   readonly scopesByTool: Readonly<Record<string, readonly string[]>>;
   readonly logger: Logger;
 }) {
-  const schemaChanges = createSchemaChanges({
-    directory,
-    changes,
-    scopes: scopesByTool["get_schema_info"],
-    now: Date.now,
-    logger,
-  });
+  const schemaChanges = createSchemaChanges({ directory, changes, scopesByTool, now: Date.now, logger });
   const { catalogs } = schemaChanges;
   const completeNames = createCompleteNames({ directory, catalogs, scopesByTool });
   const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };
