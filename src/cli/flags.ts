@@ -109,12 +109,7 @@ const groups = [
     flags: [
       option("rag", "Run the RAG server; with -http, the tool server too"),
       ...ragFlags,
-      operation(
-        "ingest",
-        "Read the files and folders that follow, or else the pipeline's sources, into its table; on later runs, only " +
-          "what has changed",
-        "PIPELINE",
-      ),
+      operation("ingest", "Read the named files, else the pipeline's sources, into its table", "PIPELINE"),
       option("source", "Other name for -ingest's folder; without a folder, the source to ingest", "NAME"),
       option("dry-run", "Only print what -ingest would do: write nothing, and ask no provider"),
       option("confirm-removal", "Let -ingest remove most files of a source, or an unconfigured source"),
@@ -130,12 +125,7 @@ const groups = [
       operation("doctor", "Check what is configured, and print what to fix"),
       option("check-token", "Have -doctor tell what a token reaches, or why not (-: standard input)", "FILE"),
       operation("evaluate", "Measure the pipeline's retrieval by questions with known answers", "PIPELINE"),
-      operation(
-        "pull",
-        "Fetch all-MiniLM-L6-v2 by its name, or a file; it is used only if its SHA-256 is right. An archive is unpacked. " +
-          "A run that was stopped continues",
-        "URL",
-      ),
+      operation("pull", "Fetch all-MiniLM-L6-v2 by its name, or a file or archive by its SHA-256", "URL"),
       option("sha256", "The SHA-256 that -pull expects, in hexadecimal digits", "SUM"),
       option("into", "Folder for what -pull fetches or unpacks (a named model: models/NAME)", "FOLDER"),
       option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
@@ -179,18 +169,8 @@ const groups = [
       option("password", "The password, for all on this machine to see; asked for without it", "PASSWORD"),
       option("user-note", "What the account is for", "TEXT"),
       option("json", "Print JSON instead of text"),
-      operation(
-        "verify-audit",
-        "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
-          "all of their files",
-        "FILE",
-      ),
-      operation(
-        "probe",
-        "Ask a server for its health, as in http://127.0.0.1:8080/health, and fail unless it answers 200; for " +
-          "containers without another program",
-        "URL",
-      ),
+      operation("verify-audit", "Check the files of an audit trail, and print the first wrong line", "FILE"),
+      operation("probe", "Fail unless a server's health at the URL answers 200; for containers", "URL"),
     ],
   },
   {

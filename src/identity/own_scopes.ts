@@ -53,16 +53,12 @@ export const documentTools: readonly string[] = ["ask_pipeline", "search", "fetc
 /** Those that tell nothing of databases and documents. */
 const freeTools: readonly string[] = ["authenticate_user", "find_tools", "logout", "usage"];
 
-const toolsByResource = new Map([
-  ["databases", "list_databases"],
-  ["system_info", "list_databases"],
-  ["schema", "get_schema_info"],
-  ["table", "get_schema_info"],
-  ["document", "fetch"],
-]);
-
 /** The tool that tells what a resource does; of a definitions file's, the one that reads it. */
-export const toolOfResource = (name: string) => toolsByResource.get(name) ?? "read_resource";
+export function toolOfResource(name: string): string {
+  if (/^(?:databases|system_info)$/.test(name)) return "list_databases";
+  if (/^(?:schema|table)$/.test(name)) return "get_schema_info";
+  return name === "document" ? "fetch" : "read_resource";
+}
 
 /** All of those tools. */
 export function toolsOfResource(name: string): readonly string[] {

@@ -32,11 +32,8 @@ export function apiTokenCheck(config: Config, token: string): Check {
     const { records } = await readTokenFile(path);
     const found = createTokenIndex(records).find(presentToken(token), -Infinity);
     if (found === undefined) {
-      return [told(
-        "It is not in the file, or damaged",
-        "Compare it with -list-tokens; for an identity provider's token, a server that is on (http.enabled,\n" +
-          "server.auth.enabled) needs auth.identity_provider",
-      )];
+      const remedy = "Make one with -add-token; an issuer's needs identity_provider of a server that is on";
+      return [told("It is not in the file", remedy)];
     }
     if (isExpired(found, Date.now())) return [told("It has ended", "Make another one with -add-token")];
     if (!methods.api_tokens) return [told("API tokens are off", "Set http.auth.methods.api_tokens: true")];

@@ -60,11 +60,11 @@ Deno.test("a document as a resource needs the scopes of fetch", async () => {
       value: "",
       given: {},
     };
-    const outcome = await read("postern://pipelines/docs/1", context).then(
+    const result = await read("postern://pipelines/docs/1", context).then(
       () => "read",
       ({ message }) => message,
     );
-    return [outcome, await complete?.(argument, context)];
+    return [result, await complete?.(argument, context)];
   };
   const [refused, names] = await asked("docs:ask");
   assert.match(String(refused), /does not have the scope docs:read/);
