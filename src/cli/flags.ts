@@ -88,8 +88,7 @@ const groups = [
     flags: [
       option(
         "config",
-        "Configuration file; without it, the first of POSTERN_CONFIG, /etc/postern/config.yaml and config.yaml " +
-          "beside the executable",
+        "Configuration file; else POSTERN_CONFIG, /etc/postern/config.yaml, or config.yaml beside the program",
         "FILE",
       ),
       option("demo", "Serve a shop and its handbook from an embedded PostgreSQL: no file, key or network"),
@@ -181,8 +180,7 @@ const groups = [
       operation("config-schema", "Print the JSON Schema of the configuration file, for editors"),
       operation(
         "check-config",
-        "Say what this version makes of a configuration file: what it refuses, what it does not use; with -http, " +
-          "-rag or both as that start would",
+        "Say what of a configuration file is refused or not used; with -http, -rag or both as that start would",
         "FILE",
       ),
       operation(

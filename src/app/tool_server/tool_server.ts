@@ -110,6 +110,7 @@ export async function createToolServer(options: ToolServerOptions) {
     directory,
     changes,
     view,
+    scopesByTool: options.scopesByTool,
     replaceTools: (tools) => registry.replaceDefined(tools),
   });
   const calls = createCalls(options);
