@@ -7,7 +7,7 @@ import type { Identity } from "./open_identity.ts";
 import type { RagConsoleParts, RunningRagServer } from "./rag/rag_server.ts";
 import { offers } from "../config/mod.ts";
 import { refusal } from "../console/console_replies.ts";
-import { accessTo } from "../identity/access_rules.ts";
+import { accessTo, type ScopesByTool } from "../identity/access_rules.ts";
 import type { LatePipelines } from "./rag/late_pipelines.ts";
 import type { ConsoleParts } from "./tool_server/serve_tool_server.ts";
 import type { ToolServer } from "./tool_server/tool_server.ts";
@@ -120,7 +120,7 @@ interface ToolConsoleOptions extends Running {
   /** Optional: none where the tool server stands alone. */
   readonly ragServer: Pick<RunningRagServer, "url"> | undefined;
   /** Those that calls need, by the tool: a question here needs what `ask_pipeline` does. */
-  readonly scopes: Readonly<Record<string, readonly string[]>>;
+  readonly scopes: ScopesByTool;
 }
 
 /** Adds the console to the tool server's routes. */
@@ -135,6 +135,7 @@ export function toolConsole(options: ToolConsoleOptions) {
       serverInfo: toolServer.serverInfo,
       takesTokens: demo || auth.methods.api_tokens || auth.identity_provider !== undefined,
       quotas: options.quotas,
+      scopes: options.scopes,
       administrators: config.console.administrators,
       admitsAll: demo,
       hasTools: true,
@@ -174,6 +175,7 @@ function documentsOf(
       bodyTimeout,
       version: serverInfo.version,
       quotas,
+      scopes,
       logger,
     });
   let routes: Promise<Served> | undefined;

@@ -2,6 +2,7 @@ import { defined } from "../core/defined.ts";
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
+import type { TokenLimits } from "../core/principal.ts";
 import { createLogger } from "../core/logger.ts";
 import { limitNames } from "../identity/tokens/limited_tokens.ts";
 import type { State } from "../state/state.ts";
@@ -84,12 +85,11 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
             expiry: options["token-expiry"],
           }),
           limits: Object.fromEntries(limitNames.map((name) => [name, options[`token-${name}`]])),
-          databaseNames: config.databases.map(({ name }) => name),
           known: {
+            databases: config.databases.map(({ name }) => name),
             pipelines: config.pipelines.map(({ name }) => name),
-            tools: builtinTools,
+            ...(options["token-tools"] && await toolsOf(config)),
           },
-          hasDefinitions: config.custom_definitions_path !== undefined,
         },
         output,
       );
@@ -141,6 +141,15 @@ async function perform(flags: ParsedFlags, config: Config, output: Output): Prom
       return await ragOperation(flags, config, { print });
     }
   }
+}
+
+/** The tools that there are; none where the file of some cannot be read. */
+async function toolsOf(config: Config): Promise<TokenLimits> {
+  const { custom_definitions_path: path } = config;
+  if (path === undefined) return { tools: builtinTools };
+  const { usableDefinitions } = await import("../app/tool_server/definitions_file.ts");
+  const defined = await usableDefinitions(path, config);
+  return defined === undefined ? {} : { tools: [...builtinTools, ...defined.toolNames] };
 }
 
 /** Where several servers count logins together, what they counted stands there and not in the user file. */

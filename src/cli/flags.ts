@@ -88,14 +88,10 @@ const groups = [
     flags: [
       option(
         "config",
-        "Configuration file; without it, the first of POSTERN_CONFIG, /etc/postern/config.yaml and config.yaml " +
-          "beside the executable",
+        "Configuration file; else POSTERN_CONFIG, /etc/postern/config.yaml, or config.yaml beside the program",
         "FILE",
       ),
-      option(
-        "demo",
-        "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
-      ),
+      option("demo", "Serve a shop and its handbook from an embedded PostgreSQL: no file, key or network"),
       ...processFlags,
       ...logFlags,
     ],
@@ -112,103 +108,38 @@ const groups = [
     flags: [
       option("rag", "Run the RAG server; with -http, the tool server too"),
       ...ragFlags,
-      operation(
-        "ingest",
-        "Read the files and folders that follow, or else the pipeline's sources, into its table; on later runs, only " +
-          "what has changed",
-        "PIPELINE",
-      ),
-      option(
-        "source",
-        "What -ingest calls the folder, instead of its own name; without a folder, which source to ingest",
-        "NAME",
-      ),
+      operation("ingest", "Read the named files, else the pipeline's sources, into its table", "PIPELINE"),
+      option("source", "Other name for -ingest's folder; without a folder, the source to ingest", "NAME"),
       option("dry-run", "Only print what -ingest would do: write nothing, and ask no provider"),
-      option(
-        "confirm-removal",
-        "Let -ingest remove most of the known files of a source, or a source that is not configured",
-      ),
+      option("confirm-removal", "Let -ingest remove most files of a source, or an unconfigured source"),
       option("watch", "Let -ingest go on and ingest what changes, until it is stopped"),
-      option(
-        "poll",
-        "How often -watch ingests where it sees no change, as of sources that are no folders (default 5m)",
-        "DURATION",
-      ),
-      operation(
-        "index-pipeline",
-        "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
-        "PIPELINE",
-      ),
-      operation(
-        "setup-watch",
-        "Print the SQL of the triggers that have new and changed rows of the pipeline's tables embedded; Postern runs none " +
-          "of it",
-        "PIPELINE",
-      ),
-      operation(
-        "watch-pipeline",
-        "Embed new and changed rows of the pipeline's tables, until it is stopped",
-        "PIPELINE",
-      ),
+      option("poll", "How often -watch ingests sources that are no folders (default 5m)", "DURATION"),
+      operation("index-pipeline", "Make the pipeline's search indexes; a stopped run continues", "PIPELINE"),
+      operation("setup-watch", "Print the SQL of -watch-pipeline's triggers, and run none of it", "PIPELINE"),
+      operation("watch-pipeline", "Embed new and changed rows of its tables, until stopped", "PIPELINE"),
       option("retry-failed", "Let -watch-pipeline put rows that were set aside back, and do no more"),
-      operation(
-        "reembed",
-        "Make vectors of the pipeline's new model beside the old; a run that was stopped continues",
-        "PIPELINE",
-      ),
+      operation("reembed", "Make a new model's vectors beside the old; a stopped run continues", "PIPELINE"),
       option("switch-to", "Have -reembed switch questions to the new model, or back to the old", "new|old"),
       operation("drop-index", "Remove the pipeline's keyword indexes", "PIPELINE"),
-      operation(
-        "doctor",
-        "Check every pipeline, database, provider and file that is configured, and print what to fix",
-      ),
-      option(
-        "check-token",
-        "Have -doctor say instead whether the identity provider's access token in a file lets its caller in, or what " +
-          "refuses it; -: from standard input",
-        "FILE",
-      ),
-      operation(
-        "evaluate",
-        "Measure the pipeline's retrieval with questions that have known answers",
-        "PIPELINE",
-      ),
-      operation(
-        "pull",
-        "Fetch all-MiniLM-L6-v2 by its name, or a file; it is used only if its SHA-256 is right. An archive is unpacked. " +
-          "A run that was stopped continues",
-        "URL",
-      ),
+      operation("doctor", "Check what is configured, and print what to fix"),
+      option("check-token", "Have -doctor tell what a token reaches, or why not (-: standard input)", "FILE"),
+      operation("evaluate", "Measure the pipeline's retrieval by questions with known answers", "PIPELINE"),
+      operation("pull", "Fetch all-MiniLM-L6-v2 by its name, or a file or archive by its SHA-256", "URL"),
       option("sha256", "The SHA-256 that -pull expects, in hexadecimal digits", "SUM"),
-      option(
-        "into",
-        "Folder that -pull puts files into (a named model: models/NAME), or that an archive becomes",
-        "FOLDER",
-      ),
+      option("into", "Folder for what -pull fetches or unpacks (a named model: models/NAME)", "FOLDER"),
       option("queries", "The questions, as JSON lines or TSV: id and text", "FILE"),
       option("qrels", "The known answers, as TSV: query_id, document_id and gain", "FILE"),
       option("answers", "Have -evaluate ask the pipeline's model too, and judge its answers"),
-      option(
-        "claims",
-        'Claims of the caller that -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'',
-        "JSON",
-      ),
+      option("claims", 'Whom -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'', "JSON"),
     ],
   },
   { title: "First database", flags: databaseFlags },
   {
     title: "PostgreSQL roles",
     flags: [
-      operation(
-        "setup-role",
-        "Print the SQL that makes a role which may only read the databases; Postern runs none of it",
-        "ROLE",
-      ),
+      operation("setup-role", "Print the SQL of a role that may only read, and run none of it", "ROLE"),
       operation("check-role", "Tell what the configured role of each database may do beyond reading"),
-      operation(
-        "setup-state",
-        "Print the SQL that makes the tables of the state, and the role for them; Postern runs none of it",
-      ),
+      operation("setup-state", "Print the SQL of the state's tables and their role, and run none of it"),
     ],
   },
   { title: "Credential files", flags: credentialFlags },
@@ -221,22 +152,10 @@ const groups = [
       option("token-databases", "The only databases, with commas between them", "NAMES"),
       option("token-pipelines", "The only pipelines that the new token may ask", "NAMES"),
       option("token-tools", "The only tools that the new token may call", "NAMES"),
-      option(
-        "token-networks",
-        "The only addresses and CIDR blocks that the new token may come from",
-        "CIDRS",
-      ),
-      option(
-        "token-expiry",
-        "How long the new token is valid: 12h, 30d, 2w, 1y or never (default never)",
-        "DURATION",
-      ),
+      option("token-networks", "The only addresses and CIDR blocks that it may come from", "CIDRS"),
+      option("token-expiry", "How long it is valid: 12h, 30d, 2w, 1y or never (default never)", "DURATION"),
       operation("list-tokens", "List the API tokens, without their secrets"),
-      operation(
-        "remove-token",
-        "Remove the token with this id, or the one whose hash begins with these digits (at least 8)",
-        "ID",
-      ),
+      operation("remove-token", "Remove the token with this id, or at least 8 digits of its hash", "ID"),
       operation("add-user", "Make a user account; Postern asks for the password"),
       operation("update-user", "Change a user's password; with only -user-note, change the note"),
       operation("enable-user", "Let a disabled or locked user log in again"),
@@ -246,25 +165,11 @@ const groups = [
       operation("list-clients", "List the OAuth clients, and who let them in"),
       operation("revoke-client", "Remove the OAuth client with this ID; its access ends at once", "ID"),
       option("username", "The user to make, change or remove", "NAME"),
-      option(
-        "password",
-        "The password; other users of this machine can see it here. Without it, Postern asks for it",
-        "PASSWORD",
-      ),
+      option("password", "The password, for all on this machine to see; asked for without it", "PASSWORD"),
       option("user-note", "What the account is for", "TEXT"),
       option("json", "Print JSON instead of text"),
-      operation(
-        "verify-audit",
-        "Check an audit trail, and print the first line that was changed, removed or inserted; of several processes, " +
-          "all of their files",
-        "FILE",
-      ),
-      operation(
-        "probe",
-        "Ask a server for its health, as in http://127.0.0.1:8080/health, and fail unless it answers 200; for " +
-          "containers without another program",
-        "URL",
-      ),
+      operation("verify-audit", "Check the files of an audit trail, and print the first wrong line", "FILE"),
+      operation("probe", "Fail unless a server's health at the URL answers 200; for containers", "URL"),
     ],
   },
   {
@@ -275,8 +180,7 @@ const groups = [
       operation("config-schema", "Print the JSON Schema of the configuration file, for editors"),
       operation(
         "check-config",
-        "Say what this version makes of a configuration file: what it refuses, what it does not use; with -http, " +
-          "-rag or both as that start would",
+        "Say what of a configuration file is refused or not used; with -http, -rag or both as that start would",
         "FILE",
       ),
       operation(

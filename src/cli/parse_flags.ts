@@ -173,7 +173,10 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
   }
   for (const name of Object.keys(requiredFlags).filter(isOn)) {
     const missing = missingFor(name, isOn);
-    if (missing.length > 0) throw new UsageError(`-${name} needs ${missing.join(" and ")}`);
+    const hint = missing.includes("-http") && isOn("rag")
+      ? "; the RAG server has server.tls, which a file alone sets"
+      : "";
+    if (missing.length > 0) throw new UsageError(`-${name} needs ${missing.join(" and ")}${hint}`);
   }
 }
 

@@ -10,7 +10,7 @@ import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
-import { hasLess, isNamedIn } from "../identity/access_rules.ts";
+import { hasLess, isGranted, isNamedIn, type ScopesByTool } from "../identity/access_rules.ts";
 import type { Authentication, LogoutReport } from "../identity/authentication.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import type { Served } from "../identity/front.ts";
@@ -32,6 +32,8 @@ export interface ConsoleOptions {
   readonly callerOf?: ((request: Request, bindings: RouteBindings) => Principal | undefined) | undefined;
   /** What callers may use. */
   readonly quotas: Pick<Quotas, "usage" | "shared">;
+  /** Those that calls need, by the tool. Optional: none. */
+  readonly scopes?: ScopesByTool;
   /** Users and groups. */
   readonly administrators: readonly string[];
   /** Whether whoever is let in is an administrator. */
@@ -76,7 +78,8 @@ const ownMethods = ["GET", "POST", "DELETE"];
 
 /** A server's routes with those of the console: its page, its sessions, and the server's own routes below `/console/`. */
 export function withConsole(inner: Served, options: ConsoleOptions): Served {
-  const { authentication, authorizationServer, documents, hasTools } = options;
+  const { authentication, authorizationServer, documents, hasTools, scopes = {} } = options;
+  const allScopes = [...authentication?.requiredScopes ?? [], ...Object.values(scopes).flat()];
   const oauth = authorizationServer && createConsoleOauth(authorizationServer);
   const toPage: Method = { caller: "none", answer: () => redirect("console/") };
   const routes: Readonly<Record<string, Partial<Record<string, Method>>>> = {
@@ -121,7 +124,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
 
   function isAdministrator(principal: Principal): boolean {
     return principal.kind === "local" || options.admitsAll === true ||
-      isNamedIn(options.administrators, principal) && !hasLess(principal);
+      isNamedIn(options.administrators, principal) && !hasLess(principal, allScopes);
   }
 
   function describeSession({ request, principal }: Asked): Response {
@@ -180,12 +183,14 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   async function listCalls(principal: Principal, { url }: Request): Promise<Response> {
     const ofAll = new URL(url).searchParams.get("of") === "all";
     // of other tokens and sessions of the caller's too
-    if (ofAll ? !isAdministrator(principal) : hasLess(principal)) return forbidden();
+    if (ofAll ? !isAdministrator(principal) : hasLess(principal, allScopes)) return forbidden();
     const calls = await options.recentCalls(ofAll ? undefined : callerKey(principal));
     return jsonReply({ calls: ofAll ? calls : calls.map(({ caller: _own, ...call }) => call) });
   }
 
   function describeUsage(principal: Principal): Response {
+    const tool = { kind: "tool", name: "usage", scopes: scopes["usage"] ?? [] } as const;
+    if (!isGranted(principal, tool)) return refusal(403, "The token may not call usage.");
     return jsonReply({ limits: options.quotas.usage(principal), shared: options.quotas.shared() });
   }
 

@@ -1,5 +1,13 @@
 import { accountOf, type Principal } from "../core/principal.ts";
-import { documentTools, isOfDocuments, missingOwnScope, toolsOfResource } from "./own_scopes.ts";
+import {
+  documentTools,
+  everyScope,
+  isOfDocuments,
+  missingOwnScope,
+  readScopes,
+  toolOfResource,
+  toolsOfResource,
+} from "./own_scopes.ts";
 
 /** Something that a server offers, or the server as a whole, with what its configuration says of who may use it. */
 export interface AccessObject {
@@ -10,6 +18,9 @@ export interface AccessObject {
   /** Scopes that an issuer's access token needs all of, if it is bound to scopes. Optional: without it, none. */
   readonly scopes?: readonly string[];
 }
+
+/** Scopes that calls of a tool need, by its name. */
+export type ScopesByTool = Readonly<Record<string, readonly string[]>>;
 
 export type Access =
   | { readonly kind: "granted" }
@@ -30,9 +41,18 @@ export function accessTo(principal: Principal, object: AccessObject): Access {
   return { kind: "insufficient_scope", scopes, missing: `the access token does not have ${which}` };
 }
 
+export function isGranted(principal: Principal, object: AccessObject): boolean {
+  return accessTo(principal, object).kind === "granted";
+}
+
 /** The objects that a principal may use, in the order given. */
 export function grantedTo<T extends AccessObject>(principal: Principal, objects: readonly T[]): T[] {
-  return objects.filter((object) => accessTo(principal, object).kind === "granted");
+  return objects.filter((object) => isGranted(principal, object));
+}
+
+/** A resource, which needs the scopes of the tool that tells the same. */
+export function resourceOf(name: string, scopesByTool: ScopesByTool = {}): AccessObject {
+  return { kind: "resource", name, scopes: scopesByTool[toolOfResource(name)] ?? [] };
 }
 
 /** The objects that a principal may know of, in the order given. */
@@ -94,10 +114,25 @@ export function isNamedIn(list: readonly string[], principal: Principal): boolea
   return list.length > 0 && isListed(list, accountOf(principal), groups);
 }
 
-/** Whether a caller's token has less than all that its user may do: those of Postern's own that are bound to scopes. */
-export function hasLess(principal: Principal): boolean {
-  return (principal.kind === "session" || principal.kind === "issuer" && principal.grantId !== undefined) &&
-    principal.scopes !== undefined;
+/**
+ * Whether a caller's token has less than all that its user may do.
+ * @param asked all scopes that the configuration asks an issuer's tokens for. Where there are none, those count that are
+ * called as Postern's own
+ */
+export function hasLess(principal: Principal, asked: readonly string[]): boolean {
+  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) {
+    return false;
+  }
+  const { scopes: held } = principal;
+  if (isOwn(principal)) return true;
+  return asked.length > 0
+    ? asked.some((each) => !held.includes(each))
+    : !readScopes(held.join(" ")).includes(everyScope);
+}
+
+/** Whether a caller's token is one of Postern's. */
+function isOwn(principal: Principal): boolean {
+  return principal.kind !== "issuer" || principal.grantId !== undefined;
 }
 
 /** Of an entry that names a group, what stands before its name. No entry that begins so names a user. */
@@ -120,12 +155,7 @@ function scopesFor(principal: Principal, { kind, name, scopes = [] }: AccessObje
     return { scopes, missing: [] };
   }
   const { scopes: held } = principal;
-  if (principal.kind === "issuer" && principal.grantId === undefined) {
-    return {
-      scopes,
-      missing: scopes.filter((each) => !held.includes(each)),
-    };
-  }
+  if (!isOwn(principal)) return { scopes, missing: scopes.filter((each) => !held.includes(each)) };
   // a configuration's scopes are those of its issuer; of Postern's own, what was granted is to be asked for again
   const missing = missingOwnScope(held, kind, name);
   return missing === undefined

@@ -9,7 +9,14 @@ import type { ReadLimits } from "./tokens/limited_tokens.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
 interface TokenSource {
-  readonly find: Find<Pick<TokenRecord, "id" | "database" | keyof ReadLimits> | undefined>;
+  readonly find: Find<FoundToken | undefined>;
+}
+
+type FoundToken = Pick<TokenRecord, "id" | "database" | keyof ReadLimits>;
+
+/** Who calls with an API token. */
+export function principalOfToken({ id, database, limits }: FoundToken): Principal {
+  return { kind: "token", id, ...(database === null ? {} : { database }), ...defined({ limits }) };
 }
 
 /** Where the sessions of the moment are found. */
@@ -70,12 +77,12 @@ export function createAuthenticator(
     const token = tokens?.find(presented, time);
     const login = sessions?.find(presented, time);
     if (token !== undefined) {
-      const { id, database, limits, networkBlocks } = token;
+      const { id, networkBlocks } = token;
       if (networkBlocks !== undefined && addressOf !== undefined && !isFrom(addressOf(), networkBlocks)) {
         onOtherNetwork?.(id, addressOf());
         return undefined;
       }
-      return { kind: "token", id, ...(database === null ? {} : { database }), ...defined({ limits }) };
+      return principalOfToken(token);
     }
     if (login !== undefined) return principalOfSession(login);
     if (text !== undefined && sessions?.learn !== undefined && isSessionToken(text)) {

@@ -53,11 +53,16 @@ export const documentTools: readonly string[] = ["ask_pipeline", "search", "fetc
 /** Those that tell nothing of databases and documents. */
 const freeTools: readonly string[] = ["authenticate_user", "find_tools", "logout", "usage"];
 
-/** The tools that tell what a resource does. */
+/** The tool that tells what a resource does; of a definitions file's, the one that reads it. */
+export function toolOfResource(name: string): string {
+  if (/^(?:databases|system_info)$/.test(name)) return "list_databases";
+  if (/^(?:schema|table)$/.test(name)) return "get_schema_info";
+  return name === "document" ? "fetch" : "read_resource";
+}
+
+/** All of those tools. */
 export function toolsOfResource(name: string): readonly string[] {
-  if (name === "document") return documentTools;
-  const tool = /^(?:databases|system_info)$/.test(name) ? "list_databases" : "get_schema_info";
-  return /^(?:databases|system_info|schema|table)$/.test(name) ? ["read_resource", tool] : ["read_resource"];
+  return name === "document" ? documentTools : ["read_resource", toolOfResource(name)];
 }
 
 /** The scope that a token with others lacks for an object; undefined where it lacks none. */

@@ -6,7 +6,13 @@ import {
   type Readiness,
   type ReadinessOfAll,
 } from "../http/reachability.ts";
-import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
+import {
+  type AccessObject,
+  grantedTo,
+  isGranted,
+  resourceOf,
+  type ScopesByTool,
+} from "../identity/access_rules.ts";
 
 interface Named extends Pingable {
   readonly name: string;
@@ -23,6 +29,8 @@ export interface ReadinessOptions {
   readonly state?: (Pingable & { readonly hasAnswered: () => boolean }) | undefined;
   /** Optional: none where the process serves alone. */
   readonly readinessOfAll?: ReadinessOfAll | undefined;
+  /** Optional: no tool needs any. */
+  readonly scopesByTool?: ScopesByTool;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -54,10 +62,10 @@ const providerFreshMs = 30_000;
 
 /**
  * Makes the function that says which databases and providers can be reached. It asks all at once, and each one once at a
- * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
+ * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name, and list it.
  */
 export function createReadiness(
-  { databases, providers, identityProvider, state, readinessOfAll, now }: ReadinessOptions,
+  { databases, providers, identityProvider, state, readinessOfAll, scopesByTool, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
@@ -69,7 +77,8 @@ export function createReadiness(
       reachability.of(identityProvider === undefined ? [] : [identityProvider], providerFreshMs),
       reachability.of(state === undefined ? [] : [state], databaseFreshMs),
     ]);
-    const known = new Set(principal && grantedTo(principal, asked));
+    const isTold = principal && isGranted(principal, resourceOf("databases", scopesByTool));
+    const known = new Set(isTold ? grantedTo(principal, asked) : []);
     const reply = {
       databases: asked.map((entry, at) => ({
         ...(known.has(entry) && { name: entry.name }),

@@ -303,10 +303,14 @@ export async function configuredIssuers(
   const sections = [...(http.enabled ? [http.auth] : []), server.auth].filter(({ enabled }) => enabled);
   // both servers may have the same
   const providers = new Map(
-    sections.map(({ identity_provider: provider }) => [JSON.stringify(provider), provider]),
+    sections.flatMap(({ identity_provider: provider, user_file: userFile }) =>
+      provider === undefined ? [] : [[JSON.stringify(provider), { provider, userFile }]]
+    ),
   );
-  const configured = [...providers.values()].filter((provider) => provider !== undefined);
-  if (configured.length === 0) return [];
+  if (providers.size === 0) return [];
   const { issuerSettings } = await import("../open_issuer.ts");
-  return configured.map(issuerSettings);
+  return [...providers.values()].map(({ provider, userFile }) => ({
+    ...issuerSettings(provider),
+    ...(provider.trust_names && { userFile }),
+  }));
 }

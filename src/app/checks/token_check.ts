@@ -1,3 +1,12 @@
+import { type Config, offers } from "../../config/mod.ts";
+import { isGranted } from "../../identity/access_rules.ts";
+import { principalOfToken } from "../../identity/authenticator.ts";
+import { presentToken } from "../../identity/presented_token.ts";
+import { limitsText } from "../../identity/tokens/limited_tokens.ts";
+import { createTokenIndex } from "../../identity/tokens/token_directory.ts";
+import { isExpired, readTokenFile } from "../../identity/tokens/token_file.ts";
+import { readUserFile } from "../../identity/users/user_file.ts";
+import { builtinTools } from "../../tool_server/builtin_kinds.ts";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
@@ -12,17 +21,56 @@ export interface TokenCheckSettings
   extends Omit<IssuerOptions, "onRefusal" | "onRequest" | "now" | "elapsedMs" | "logger" | "accounts"> {
   /** Scopes that every request needs. */
   readonly requiredScopes?: readonly string[] | undefined;
+  /** Of the accounts whose rights callers of the same name have. Optional: none where names are not trusted. */
+  readonly userFile?: string;
+}
+
+/** Whether an API token lets its caller in, and what it is good for. */
+export function apiTokenCheck(config: Config, token: string): Check {
+  const { token_file: path, methods } = config.http.auth;
+  return createCheck(`token of ${path}`, async () => {
+    const { records } = await readTokenFile(path);
+    const found = createTokenIndex(records).find(presentToken(token), -Infinity);
+    if (found === undefined) {
+      const remedy = "Make one with -add-token; an issuer's needs identity_provider of a server that is on";
+      return [told("It is not in the file", remedy)];
+    }
+    if (isExpired(found, Date.now())) return [told("It has ended", "Make another one with -add-token")];
+    if (!methods.api_tokens) return [told("API tokens are off", "Set http.auth.methods.api_tokens: true")];
+    return [note(`it lets in ${found.id}`), note(rightsText(principalOfToken(found), config))];
+  });
+}
+
+/** What somebody may use of what is configured, as `-list-tokens` says it. */
+function rightsText(principal: Principal, { builtins, databases, pipelines, http }: Config): string {
+  const { required_scopes: always = [], scopes_by_tool: more = {} } = http.auth.identity_provider ?? {};
+  const limits = principal.kind === "token" ? principal.limits : undefined;
+  const named = (kind: "database" | "pipeline", list: typeof databases | typeof pipelines) =>
+    list.filter((each) => isGranted(principal, { ...each, kind })).map(({ name }) => name);
+  const offered = builtinTools.filter((name) => offers(builtins, "tools", name));
+  const tools = offered.filter((name) =>
+    isGranted(principal, { kind: "tool", name, scopes: [...always, ...more[name] ?? []] })
+  );
+  return limitsText({
+    databases: named("database", databases),
+    pipelines: named("pipeline", pipelines),
+    tools: limits?.tools ?? (tools.length === offered.length ? ["all"] : tools),
+    networks: limits?.networks ?? ["all"],
+  });
 }
 
 /**
  * Whether a token lets its caller in, as a server decides it; else which check refuses it, and what to do at the provider.
  * No result holds the token, only what it says of itself.
  */
-export function tokenCheck(settings: TokenCheckSettings, token: string): Check {
+export function tokenCheck(settings: TokenCheckSettings, token: string, config?: Config): Check {
   return createCheck(`token for ${settings.audience}`, async () => {
+    const { userFile } = settings;
+    const users = userFile === undefined ? [] : (await readUserFile(userFile)).records;
     let refusal: TokenRefusal | "unavailable" | undefined;
     await using issuer = createIssuer({
       ...settings,
+      accounts: { find: (name) => users.find(({ username }) => username === name) },
       onRefusal: (reason) => refusal = reason,
       onRequest: () => {},
       now: Date.now,
@@ -34,7 +82,7 @@ export function tokenCheck(settings: TokenCheckSettings, token: string): Check {
     } catch (thrown) {
       if (!(thrown instanceof AppError)) throw thrown;
     }
-    if (principal?.kind === "issuer") return accepted(principal, settings);
+    if (principal?.kind === "issuer") return accepted(principal, settings, config);
     return [refused(refusal ?? "malformed", saidBy(token), settings)];
   });
 }
@@ -152,12 +200,15 @@ function told(message: string, remedy: string): CheckResult {
 
 /** What it gives its caller, and what one may have expected it to give. */
 function accepted(
-  { subject, name, groups, scopes = [] }: IssuerPrincipal,
+  principal: IssuerPrincipal,
   { usernameClaim, groupsClaim, requiredScopes = [] }: TokenCheckSettings,
+  config: Config | undefined,
 ): CheckResult[] {
+  const { subject, name, groups, scopes = [] } = principal;
   const list = (values: readonly string[]) => values.length === 0 ? "none" : values.join(", ");
   const found = [
     note(`it lets in ${name ?? subject} (sub ${subject}), groups: ${list(groups)}, scopes: ${list(scopes)}`),
+    ...(config === undefined ? [] : [note(rightsText(principal, config))]),
   ];
   const missing = requiredScopes.filter((scope) => !scopes.includes(scope));
   if (missing.length > 0) {

@@ -1,3 +1,4 @@
+import type { ScopesByTool } from "../../identity/access_rules.ts";
 import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
 import { askPipeline, searchKnowledgebase } from "../../tool_server/tools/documents/ask_pipeline.ts";
 import { type Embedding, generateEmbedding } from "../../tool_server/tools/documents/embedding.ts";
@@ -24,6 +25,7 @@ export function documentTools(
   { pipelines, knowledgebase, embedding }: DocumentsOptions,
   databases: DatabaseDirectory,
   view: JsonObject | undefined,
+  scopesByTool: ScopesByTool,
 ) {
   const ofVectors = embedding === undefined ? [] : [
     similaritySearch({ directory: databases, embedding }),
@@ -39,7 +41,7 @@ export function documentTools(
       ...(knowledgebase === undefined ? [] : [searchKnowledgebase(directory, knowledgebase)]),
       ...ofVectors,
     ],
-    resources: [documentResources(directory)],
+    resources: [documentResources(directory, scopesByTool)],
     /** As that of the pipelines' directory. Optional: none where there are none. */
     rightsOf: directory.rightsOf,
   };

@@ -8,6 +8,7 @@ import { onHangUp, untilStopped } from "../processes/process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { createHistory } from "../../tool_server/questions/history.ts";
+import { connectionTools } from "../../tool_server/builtin_kinds.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
 import type { toolConsole } from "../server_console.ts";
 import type { SettingPath } from "../../core/yaml/value_tree.ts";
@@ -174,7 +175,10 @@ async function openDefinitions({ config, demo, files, logger }: Running, toolSer
 
 /** With those of every request: a refusal names all that a call needs, so that nobody is asked for them one by one. */
 function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): Record<string, string[]> {
-  const { required_scopes: always = [], scopes_by_tool: more = {} } = provider ?? {};
+  const { required_scopes: always = [], scopes_by_tool: given = {} } = provider ?? {};
+  // by its other name a tool needs them too
+  const aliases = Object.entries(connectionTools).map(([alias, tool]) => [alias, given[tool] ?? []]);
+  const more: typeof given = { ...Object.fromEntries(aliases), ...given };
   return Object.fromEntries(
     Object.entries(more).map(([tool, scopes]) => [tool, [...new Set([...always, ...scopes])]]),
   );

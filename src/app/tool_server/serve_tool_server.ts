@@ -52,6 +52,7 @@ export async function serveToolServer(
   const readiness = createReadiness({
     databases: () => toolServer.entries,
     providers: toolServer.providers,
+    scopesByTool: toolServer.scopesByTool,
     identityProvider: options.identityProvider,
     state: state.isShared ? { ping: state.catchUp, hasAnswered: state.hasAnswered } : undefined,
     readinessOfAll: child?.readinessOfAll("tool_server"),

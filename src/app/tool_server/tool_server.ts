@@ -110,6 +110,7 @@ export async function createToolServer(options: ToolServerOptions) {
     directory,
     changes,
     view,
+    scopesByTool: options.scopesByTool,
     replaceTools: (tools) => registry.replaceDefined(tools),
   });
   const calls = createCalls(options);
@@ -125,7 +126,12 @@ export async function createToolServer(options: ToolServerOptions) {
     })
     : [];
   const documents = options.documents &&
-    (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
+    (await import("./document_tools.ts")).documentTools(
+      options.documents,
+      directory,
+      view,
+      options.scopesByTool,
+    );
   const tasks = createTasks({
     state,
     rightsOf: (principal) =>
@@ -181,9 +187,10 @@ export async function createToolServer(options: ToolServerOptions) {
     calls,
     fingerprint: guard.fingerprint,
     tasks,
-    databaseChoice: databaseMethods(directory),
+    databaseChoice: databaseMethods(directory, options.scopesByTool),
     serverInfo,
     tracer: options.tracer,
+    scopesByTool: options.scopesByTool,
     /** With who may use each, in the configuration's order. */
     entries,
     /** That requests in words go to, the first choice first. */
@@ -237,15 +244,9 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
   readonly scopesByTool: Readonly<Record<string, readonly string[]>>;
   readonly logger: Logger;
 }) {
-  const schemaChanges = createSchemaChanges({
-    directory,
-    changes,
-    scopes: scopesByTool["get_schema_info"],
-    now: Date.now,
-    logger,
-  });
+  const schemaChanges = createSchemaChanges({ directory, changes, scopesByTool, now: Date.now, logger });
   const { catalogs } = schemaChanges;
-  const completeNames = createCompleteNames({ directory, catalogs });
+  const completeNames = createCompleteNames({ directory, catalogs, scopesByTool });
   const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };
   const ofDatabases = { directory, scopes: scopesByTool["list_databases"] };
   return {
@@ -258,7 +259,7 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
     ].filter(({ name }) => offers("resources", name)),
     prompts(toolsOf: (principal: Principal) => readonly string[]) {
       const tellsOfServer = offers("resources", "system_info");
-      return createBuiltinPrompts({ directory, completeNames, toolsOf, tellsOfServer })
+      return createBuiltinPrompts({ completeNames, toolsOf, tellsOfServer })
         .filter(({ name }) => offers("prompts", name));
     },
   };

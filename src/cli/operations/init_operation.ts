@@ -76,7 +76,7 @@ export async function init(flags: ParsedFlags, environment: Environment, print: 
   });
   if (http !== undefined) {
     const { token_file: tokenFile } = config.http.auth;
-    await addToken({ tokenFile, json: false, note: "made by -init", databaseNames: [] }, { print });
+    await addToken({ tokenFile, json: false, note: "made by -init", known: {} }, { print });
     print("");
   }
   const exitCode = await ragOperation({ ...flags, operation: "doctor", json: false }, config, { print });

@@ -30,6 +30,7 @@ import { type Read, readRows } from "../../postgres/read/read_trusted.ts";
 import { chooseModel, type ServedModel } from "../../rag_server/watch/embedded_columns.ts";
 import { ingestOperation } from "./ingest_operation.ts";
 import { watchSources } from "./watch_sources.ts";
+import { tokenPrefix } from "../../identity/presented_token.ts";
 import { createStreamWriter, type Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 import { createProgress } from "../progress_bar.ts";
@@ -247,25 +248,18 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
 }
 
 async function lookIntoToken(file: string, config: Config, signal: AbortSignal): Promise<Diagnosis> {
-  const issuers = await configuredIssuers(config);
-  if (issuers.length === 0) {
-    throw new AppError(
-      "invalid",
-      "Cannot check the token: no server that is on (http.enabled, server.auth.enabled) has auth.identity_provider",
-    );
-  }
-  const { tokenCheck } = await import("../../app/checks/token_check.ts");
+  const { apiTokenCheck, tokenCheck } = await import("../../app/checks/token_check.ts");
   const token = (await readToken(file)).trim();
   if (token === "") {
     const source = file === "-" ? "standard input" : file;
     throw new AppError("invalid", `Cannot check the token: ${source} is empty; put the access token there`);
   }
-  const checks = issuers.map((issuer) => tokenCheck(issuer, token));
-  return {
-    kind: "server",
-    name: "identity provider",
-    results: await runChecks(checks, { limitMs: 10_000, signal }),
-  };
+  const issuers = token.startsWith(tokenPrefix) ? [] : await configuredIssuers(config);
+  const checks = issuers.map((issuer) => tokenCheck(issuer, token, config));
+  const [name, each] = checks.length > 0
+    ? ["identity provider", checks]
+    : ["API tokens", [apiTokenCheck(config, token)]];
+  return { kind: "server", name, results: await runChecks(each, { limitMs: 10_000, signal }) };
 }
 
 async function readToken(file: string): Promise<string> {

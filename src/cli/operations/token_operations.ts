@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { TokenLimits } from "../../core/principal.ts";
-import { parseLimits } from "../../identity/tokens/limited_tokens.ts";
+import { limitsText, parseLimits } from "../../identity/tokens/limited_tokens.ts";
 import * as tokens from "../../identity/tokens/token_file.ts";
 import {
   fieldLines,
@@ -28,33 +28,21 @@ interface AddTokenSettings extends TokenFileSettings {
   readonly expiry?: string;
   /** As flags have them. Optional: none. */
   readonly limits?: Parameters<typeof parseLimits>[0];
-  /** The databases that the configuration names. */
-  readonly databaseNames: readonly string[];
-  /** The other names that a token may be limited to. Optional: not known. */
-  readonly known?: TokenLimits;
-  /** Whether there are tools that a definitions file makes. */
-  readonly hasDefinitions?: boolean;
+  /** The names that there are, by their kind. Of a kind that is absent they are not known. */
+  readonly known: TokenLimits;
 }
 
 /**
  * Makes a token, adds it to the token file and prints it, this one time.
  *
- * @throws AppError `invalid` for an expiry that cannot be read, `not_found` for a database that is not configured, and
- * as addToken() of `src/identity/tokens/token_file.ts`
+ * @throws AppError `invalid` for an expiry that cannot be read, `not_found` for a name that there is not, and as addToken() of `src/identity/tokens/token_file.ts`
  */
 export async function addToken(settings: AddTokenSettings, output: OperationOutput): Promise<void> {
   const { print } = output;
-  const { tokenFile: path, note, database, json, databaseNames } = settings;
+  const { tokenFile: path, note, database, json } = settings;
   const expiry = tokens.parseExpiry(settings.expiry);
-  if (database !== undefined && !databaseNames.includes(database)) {
-    const known = databaseNames.length === 0 ? "no database" : databaseNames.join(", ");
-    throw new AppError(
-      "not_found",
-      `Cannot bind a token to database "${database}": the configuration names ${known}`,
-    );
-  }
   const read = parseLimits(defined({ ...settings.limits, database }));
-  checkNames(read.limits ?? {}, { ...settings.known, databases: databaseNames }, settings, output);
+  checkNames({ ...(database !== undefined && { databases: [database] }), ...read.limits }, settings, output);
   const { record, token } = await tokens.addToken({
     path,
     ...read,
@@ -143,24 +131,22 @@ function listedJson(token: tokens.ListedToken) {
   };
 }
 
-function limitsText(limits: TokenLimits = {}): string {
-  return Object.entries(limits).map(([name, list]) => `${name}: ${list.join(", ")}`).join("; ") || "-";
-}
-
-/** What is not known may be there nevertheless, where nothing of its kind is. @throws {AppError} `not_found` */
+/** @throws {AppError} `not_found` */
 function checkNames(
   limits: TokenLimits,
-  known: TokenLimits,
-  { hasDefinitions = false }: Pick<AddTokenSettings, "hasDefinitions">,
+  { known }: Pick<AddTokenSettings, "known">,
   { warn }: OperationOutput,
 ): void {
   for (const kind of ["tools", "databases", "pipelines"] as const) {
-    const names = known[kind] ?? [];
-    for (const name of limits[kind]?.filter((each) => !names.includes(each)) ?? []) {
+    const names = known[kind];
+    for (const name of limits[kind]?.filter((each) => names?.includes(each) !== true) ?? []) {
       const what = `to ${kind} ${JSON.stringify(name)}`;
-      const mayBe = names.length === 0 || (kind === "tools" && hasDefinitions);
-      if (mayBe) warn?.(`the token is limited ${what}, which the configuration does not name`);
-      else throw new AppError("not_found", `Cannot limit a token ${what}: expected ${names.join(", ")}`);
+      if (names === undefined) {
+        warn?.(`the token is limited ${what}; which there are could not be read`);
+        continue;
+      }
+      const expected = names.length === 0 ? "the configuration has none" : `expected ${names.join(", ")}`;
+      throw new AppError("not_found", `Cannot limit a token ${what}: ${expected}`);
     }
   }
 }

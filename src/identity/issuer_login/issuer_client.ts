@@ -30,6 +30,12 @@ export interface ToldClaims {
   readonly refreshToken?: string | undefined;
 }
 
+/** What a renewed ID token has to have of the first one, where it has them. */
+interface ToldOf {
+  readonly subject: string;
+  readonly nonce: unknown;
+}
+
 type Tokens = Pick<openid.TokenEndpointResponse, "access_token" | "id_token" | "refresh_token">;
 
 /** The issuer does not let somebody in, or no more. */
@@ -152,10 +158,14 @@ export function createIssuerClient(options: IssuerClientOptions) {
      * The claims anew.
      * @throws {AppError} `forbidden` (a LoginRefused) where the issuer lets the person in no more, else `unavailable`
      */
-    renew: (refreshToken: string, subject: string): Promise<ToldClaims> =>
+    renew: (refreshToken: string, { subject, nonce }: ToldOf): Promise<ToldClaims> =>
       ask(async (found) => {
         const tokens = await openid.refreshTokenGrant(found, refreshToken);
-        if ((tokens.claims()?.sub ?? subject) !== subject) throw new LoginRefused("another subject");
+        const told = tokens.claims();
+        if ((told?.sub ?? subject) !== subject) throw new LoginRefused("another subject");
+        if ((told?.azp ?? clientId) !== clientId) throw new LoginRefused("an ID token of another client");
+        // it need not have one (OpenID Connect Core 1.0, section 12.2)
+        if ((told?.nonce ?? nonce) !== nonce) throw new LoginRefused("an ID token of another login");
         return await read(found, tokens, subject);
       }),
     /** Whether the issuer can be asked, and the credential used. @throws {AppError} `unavailable` */

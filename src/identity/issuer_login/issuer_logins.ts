@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from "node:crypto";
 import { compactDecrypt, CompactEncrypt } from "jose";
 import { AppError } from "../../core/app_error.ts";
-import { claimOf, type Claims, parseClaims } from "../../core/claims.ts";
+import { type Claims, parseClaims } from "../../core/claims.ts";
 import type { Logger } from "../../core/logger.ts";
 import { principalName } from "../../core/principal.ts";
 import { sha256 } from "../../core/text/sha256.ts";
@@ -35,6 +35,8 @@ export interface IssuerLoginsOptions extends ClaimNames, Pick<IssuerClientOption
 interface KeptLogin {
   readonly id: string;
   readonly principal: IssuerPrincipal;
+  /** Of the ID token that the login began with. */
+  readonly nonce: unknown;
   /** Milliseconds since 1970. */
   readonly toldAt: number;
   /** Encrypted. */
@@ -79,9 +81,10 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
     return { ...person, claimsText, grantId };
   }
 
-  async function valueOf(id: string, { claimsText, refreshToken }: ToldClaims): Promise<string> {
+  async function valueOf(id: string, told: ToldClaims, nonce: unknown): Promise<string> {
+    const { claimsText, refreshToken } = told;
     const refresh = refreshToken && await encrypt(refreshToken, await keyOf(id));
-    return JSON.stringify({ claims: claimsText, toldAt: state.now(), refresh });
+    return JSON.stringify({ claims: claimsText, toldAt: state.now(), refresh, nonce });
   }
 
   /** Of a refresh token at rest: it is in no file together with what it opens, and fits one login alone. */
@@ -95,8 +98,9 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
       sql`SELECT value FROM records WHERE ${rowOf(id)} AND expires_at > ${state.now()}`,
     ]);
     if (row === undefined) return undefined;
-    const { claims, toldAt, refresh } = JSON.parse(String(row["value"]));
-    return { id, principal: principalOf(claims, id), toldAt, refreshToken: refresh };
+    const { claims, toldAt, refresh, nonce } = JSON.parse(String(row["value"]));
+    const principal = principalOf(claims, id);
+    return { id, principal, nonce: nonce ?? principal.claims?.["nonce"], toldAt, refreshToken: refresh };
   }
 
   function remember(login: KeptLogin): IssuerPrincipal {
@@ -130,7 +134,7 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
 
   /** @throws {AppError} `forbidden` (a LoginRefused), or `unavailable` with `retryAfterSeconds` */
   async function renew(login: KeptLogin): Promise<IssuerPrincipal | undefined> {
-    const { id, principal: { subject } } = login;
+    const { id, nonce, principal: { subject } } = login;
     // two that use one refresh token look like a thief to the issuer
     const [taken] = await state.change([
       sql`UPDATE records SET used_at = ${state.now()}
@@ -139,14 +143,14 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
     if (taken?.length !== 1) throw away();
     const token = login.refreshToken && await decrypt(login.refreshToken, await keyOf(id));
     if (token === undefined) throw new LoginRefused("the claims have ended");
-    const told = await client.renew(token, subject).catch(async (error) => {
+    const told = await client.renew(token, { subject, nonce }).catch(async (error) => {
       if (error instanceof LoginRefused) throw error;
       logger.warn("Cannot renew what the issuer says of somebody", { issuer, error });
       const askAgainAt = state.now() + askAgainMs - leaseMs;
       await state.change([sql`UPDATE records SET used_at = ${askAgainAt} WHERE ${rowOf(id)}`]);
       throw away();
     });
-    const value = await valueOf(id, { ...told, refreshToken: told.refreshToken ?? token });
+    const value = await valueOf(id, { ...told, refreshToken: told.refreshToken ?? token }, nonce);
     await state.change([sql`UPDATE records SET value = ${value}, used_at = NULL WHERE ${rowOf(id)}`]);
     const renewed = await read(id);
     return renewed && remember(renewed);
@@ -160,12 +164,14 @@ export function createIssuerLogins(client: Pick<IssuerClient, "renew">, options:
     async keep(told: ToldClaims): Promise<IssuerPrincipal> {
       const id = randomBytes(24).toString("base64url");
       const principal = principalOf(told.claimsText, id);
-      const sid = claimOf(principal.claims ?? {}, "sid");
+      const { sid, nonce } = principal.claims ?? {};
       const time = state.now();
       await state.change([
         sql`INSERT INTO records (kind, id, alias, part_of, owner, value, created_at, expires_at, version)
           VALUES (${loginKind}, ${id}, ${typeof sid === "string" ? sha256(sid) : null}, ${id},
-            ${ownerOf(principalName(principal))}, ${await valueOf(id, told)}, ${time}, ${time + pendingMs},
+            ${ownerOf(principalName(principal))}, ${await valueOf(id, told, nonce)}, ${time}, ${
+          time + pendingMs
+        },
             ${currentVersion})`,
       ]);
       return principal;

@@ -33,6 +33,12 @@ export function readLimits({ field, fault }: EntryReader): ReadLimits {
   return readTexts(defined(Object.fromEntries(texts)), (name, reason) => fault(name, `${name}: ${reason}`));
 }
 
+/** Limits on one line, for people. */
+export function limitsText(limits: TokenLimits = {}): string {
+  return Object.entries(limits).map(([name, list]) => `${name}: ${list.join(", ") || "none"}`).join("; ") ||
+    "-";
+}
+
 /** Characters of an entry that is wrong. */
 const maxShown = 100;
 

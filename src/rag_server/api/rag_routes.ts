@@ -12,7 +12,7 @@ import {
   type Readiness,
   type ReadinessOfAll,
 } from "../../http/reachability.ts";
-import { visibleTo } from "../../identity/access_rules.ts";
+import { isGranted, type ScopesByTool, visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge, type LogoutReport } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
 import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
@@ -72,6 +72,8 @@ export interface RagRoutesOptions {
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** Optional: what callers may use, for `/v1/usage`. */
   readonly quotas?: Pick<Quotas, "usage" | "shared"> | undefined;
+  /** Optional: no tool needs any. */
+  readonly scopes?: ScopesByTool;
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
   readonly logger: Logger;
 }
@@ -157,10 +159,6 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       return JSON.stringify({ pipelines: list } satisfies PipelinesReply);
     },
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
-    "/v1/usage": (context) => {
-      const limits = quotas?.usage(principalOf(context)) ?? [];
-      return JSON.stringify({ limits, shared: quotas?.shared() ?? [] } satisfies UsageReply);
-    },
   };
   if (forwardedIdentity !== undefined) {
     const identify: MiddlewareHandler<{ Bindings: RouteBindings }> = async ({ req, env }, next) => {
@@ -185,6 +183,17 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   for (const [path, read] of Object.entries(readings)) {
     onGet(path, async (context) => jsonReply(await read(context)));
   }
+  onGet("/v1/usage", (context) => {
+    const principal = principalOf(context);
+    const isTold = isGranted(principal, {
+      kind: "tool",
+      name: "usage",
+      scopes: options.scopes?.["usage"] ?? [],
+    });
+    if (!isTold) return errorReply({ ...scopeError, message: "the token may not call usage" });
+    const limits = quotas?.usage(principal) ?? [];
+    return jsonReply(JSON.stringify({ limits, shared: quotas?.shared() ?? [] } satisfies UsageReply));
+  });
   onGet(readyPath, async () => {
     const status = await readiness();
     return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);

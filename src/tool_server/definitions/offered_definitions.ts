@@ -6,7 +6,7 @@ import type { DatabaseDirectory } from "../tools/databases/database_directory.ts
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { ReadDefinitions, ResourceDefinition } from "./read_definitions.ts";
 import type { Principal } from "../../core/principal.ts";
-import { type AccessObject, visibleTo } from "../../identity/access_rules.ts";
+import { type AccessObject, type ScopesByTool, visibleTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
 import { type CallContext, type JsonObject, tellElapsed } from "../call_context.ts";
 import { mayRead } from "../resources/builtin_resource.ts";
@@ -18,15 +18,17 @@ import { rowsReply, statementErrorReply, statementErrorText } from "../tools/sta
 
 /** What a definitions file defines, as callers are offered it. */
 export function createOfferedDefinitions(
-  { directory, changes, replaceTools, view }: {
+  { directory, changes, replaceTools, view, scopesByTool = {} }: {
     readonly directory: DatabaseDirectory;
     readonly changes: Changes;
     readonly replaceTools: ToolRegistry["replaceDefined"];
     /** Names the view that shows the rows of tools. Optional: none where views are switched off. */
     readonly view?: JsonObject | undefined;
+    /** Optional: no tool needs any. */
+    readonly scopesByTool?: ScopesByTool;
   },
 ) {
-  const resources = createDefinedResources({ directory });
+  const resources = createDefinedResources(directory, scopesByTool["read_resource"]);
   let prompts: readonly Prompt[] = [];
   let knowledge: Knowledge | undefined;
 
@@ -66,7 +68,7 @@ interface DefinedResource extends AccessObject {
 }
 
 /** The resources of a definitions file, which `replace` puts in the place of those before. */
-function createDefinedResources({ directory }: { readonly directory: DatabaseDirectory }) {
+function createDefinedResources(directory: DatabaseDirectory, scopes: readonly string[] = []) {
   let resources: readonly DefinedResource[] = [];
 
   function ofPrincipal(principal: Principal): DefinedResource[] {
@@ -82,7 +84,7 @@ function createDefinedResources({ directory }: { readonly directory: DatabaseDir
     templates: () => [],
     async read(uri, context) {
       const found = ofPrincipal(context.principal).find(({ name }) => name === uri);
-      if (found === undefined || !mayRead(context.principal, found, uri)) return undefined;
+      if (found === undefined || !mayRead(context.principal, { ...found, scopes }, uri)) return undefined;
       const { definition, description: { mimeType }, text } = found;
       const contents = { uri, ...defined({ mimeType }) };
       if (definition.type === "static") return [{ ...contents, text: text ?? "" }];

@@ -1,14 +1,13 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
+import type { CallContext } from "../call_context.ts";
 import type { CompleteNames } from "../resources/complete_names.ts";
-import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { Prompt, PromptArgument } from "./prompt_registry.ts";
 import type { builtinPrompts, BuiltinTool } from "../builtin_kinds.ts";
 import { didYouMean } from "../../core/text/near_name.ts";
 
 interface BuiltinPromptOptions {
-  readonly directory: DatabaseDirectory;
   readonly completeNames: CompleteNames;
   /** Names of the tools that a caller may know of: a prompt speaks of no other. */
   readonly toolsOf: (principal: Principal) => readonly string[];
@@ -302,7 +301,7 @@ const closing =
 function definePrompt(prompt: BuiltinPrompt, options: BuiltinPromptOptions): Prompt {
   const { name, title, description, choices = {} } = prompt;
 
-  function checked(args: Readonly<Record<string, string>>, principal: Principal) {
+  async function checked(args: Readonly<Record<string, string>>, context: CallContext) {
     const given: Record<string, string> = {};
     for (const { name: argument, required } of prompt.arguments) {
       // a form sends an empty text for what its user left out
@@ -316,8 +315,9 @@ function definePrompt(prompt: BuiltinPrompt, options: BuiltinPromptOptions): Pro
     }
     const { database, schema = "" } = given;
     if (schema.length > maxNameLength) throw fault("schema", "is too long for a name");
-    const databases = options.directory.list(principal).map(({ name }) => name);
-    if (database !== undefined && !databases.includes(database)) {
+    if (database === undefined) return given;
+    const databases = await options.completeNames("database", "", {}, context);
+    if (!databases.includes(database)) {
       const hint = didYouMean(database.slice(0, maxNameLength), databases);
       throw fault("database", `no database of that name is available to you${hint}`);
     }
@@ -334,18 +334,16 @@ function definePrompt(prompt: BuiltinPrompt, options: BuiltinPromptOptions): Pro
     kind: "prompt",
     name,
     description: { name, title, description, arguments: prompt.arguments },
-    messages(args, { principal }) {
-      const tools = new Set(options.toolsOf(principal));
-      const given = checked(args, principal);
+    async messages(args, context) {
+      const tools = new Set(options.toolsOf(context.principal));
+      const given = await checked(args, context);
       const text = prompt.text(given, {
         fence: createFence(),
         tellsOfServer: options.tellsOfServer,
         has: (tool) => tools.has(tool),
         steps: (...steps) => steps.filter(Boolean).map((step, index) => `${index + 1}. ${step}`).join("\n"),
       });
-      return Promise.resolve([
-        { role: "user" as const, content: { type: "text" as const, text: `${text}\n\n${closing}` } },
-      ]);
+      return [{ role: "user", content: { type: "text", text: `${text}\n\n${closing}` } }];
     },
     async complete(argument, value, context, given) {
       const values = choices[argument];

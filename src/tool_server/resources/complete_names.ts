@@ -1,6 +1,6 @@
 import type { Catalog } from "../../postgres/catalog/catalog.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
-import { accessTo } from "../../identity/access_rules.ts";
+import { isGranted, resourceOf, type ScopesByTool } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 
@@ -11,10 +11,12 @@ import type { DatabaseDirectory } from "../tools/databases/database_directory.ts
  */
 export type CompleteNames = ReturnType<typeof createCompleteNames>;
 
-export function createCompleteNames({ directory, catalogs }: {
+export function createCompleteNames({ directory, catalogs, scopesByTool = {} }: {
   readonly directory: DatabaseDirectory;
   /** So that a keystroke costs at most a check whether the catalog is current. */
   readonly catalogs: Pick<CatalogCache<{ readonly catalog: Catalog }>, "get">;
+  /** Optional: no tool needs any. */
+  readonly scopesByTool?: ScopesByTool;
 }) {
   async function namesOf(
     variable: string,
@@ -22,12 +24,11 @@ export function createCompleteNames({ directory, catalogs }: {
     context: CallContext,
   ): Promise<readonly string[]> {
     const { principal } = context;
-    const isTold = ["databases", "schema"].some((name) =>
-      accessTo(principal, { kind: "resource", name }).kind === "granted"
-    );
+    const tellsSchemas = isGranted(principal, resourceOf("schema", scopesByTool));
+    const isTold = tellsSchemas || isGranted(principal, resourceOf("databases", scopesByTool));
     const databases = isTold ? directory.list(principal).map(({ name }) => name) : [];
     if (variable === "database") return databases;
-    if (variable !== "schema" && variable !== "table") return [];
+    if (!tellsSchemas || variable !== "schema" && variable !== "table") return [];
     const chosen = given["database"] || undefined;
     if (chosen === undefined ? databases.length === 0 : !databases.includes(chosen)) return [];
     const database = directory.resolve(principal, chosen);

@@ -1,8 +1,7 @@
-import { defined } from "../../core/defined.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
-import { accessTo } from "../../identity/access_rules.ts";
+import { isGranted, resourceOf, type ScopesByTool } from "../../identity/access_rules.ts";
 import type { Catalog, CatalogTable } from "../../postgres/catalog/catalog.ts";
 import { type CatalogChange, createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { tableKey } from "../../postgres/catalog/sample_values.ts";
@@ -18,8 +17,8 @@ interface SchemaChangesOptions {
   readonly changes: Changes;
   readonly now: () => number;
   readonly logger: Logger;
-  /** Scopes that reading a schema needs. */
-  readonly scopes?: readonly string[] | undefined;
+  /** Optional: no tool needs any. */
+  readonly scopesByTool?: ScopesByTool;
   /** How often databases are looked at that somebody asked for. Optional; the default is 30,000. */
   readonly lookEveryMs?: number;
 }
@@ -53,7 +52,7 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
     return changes.subscribers().flatMap((subscriber) => {
       const { principal } = subscriber;
       const readable = schemaAddresses(subscriber.uris).filter(([, { kind }]) =>
-        isReadableFor(principal, kind, options)
+        isGranted(principal, resourceOf(kind, options.scopesByTool))
       );
       const byDatabase = Map.groupBy(readable, ([, { database }]) => database);
       return [...byDatabase].flatMap(([name, uris]) => {
@@ -94,7 +93,9 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       if (!isConcerned(principal)) continue;
       for (const kind of ["databases", "system_info"] as const) {
         const uri = formatAddress({ kind });
-        if (uris.includes(uri) && isReadableFor(principal, kind)) tell({ kind: "resource", uri });
+        if (uris.includes(uri) && isGranted(principal, resourceOf(kind, options.scopesByTool))) {
+          tell({ kind: "resource", uri });
+        }
       }
     }
   }
@@ -164,14 +165,6 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
       catalogs[Symbol.dispose]();
     },
   };
-}
-
-function isReadableFor(
-  principal: Principal,
-  name: ResourceAddress["kind"],
-  { scopes }: Pick<SchemaChangesOptions, "scopes"> = {},
-) {
-  return accessTo(principal, { kind: "resource", name, ...defined({ scopes }) }).kind === "granted";
 }
 
 type Addresses = readonly (readonly [uri: string, address: SchemaAddress])[];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { command, runProgram } from "../../support/server_process.ts";
 import {
@@ -179,15 +180,35 @@ Deno.test("-doctor -check-token reads a token from a file or standard input, and
   await using keycloak = await startKeycloak();
   const { server } = keycloak;
   await using folder = await createConfigFolder(JSON.stringify({
-    databases: [],
-    http: { enabled: true, auth: { identity_provider: { issuer: server.issuer, audience: testAudience } } },
+    databases: ["open", "group:dba", "bob", "alice"].map((user) => ({
+      name: `of ${user.replace("group:", "")}`,
+      host: "127.0.0.1",
+      available_to_users: user === "open" ? [] : [user],
+    })),
+    http: {
+      enabled: true,
+      auth: {
+        identity_provider: {
+          issuer: server.issuer,
+          audience: testAudience,
+          groups_claim: "groups",
+          trust_names: true,
+          scopes_by_tool: { query_database: ["db:read"] },
+        },
+      },
+    },
   }));
+  await writeUsers(folder, ["alice"]);
   const file = join(folder.path, "token");
   const flags = ["-config", folder.configFile, "-doctor", "-check-token"];
-  const good = await server.token({ claims: { preferred_username: "alice" } });
+  const good = await server.token({ claims: { preferred_username: "alice", groups: ["dba"] } });
   await Deno.writeTextFile(file, `${good}\n`);
   const accepted = await runProgram([...flags, file]);
   assert.deepEqual([accepted.code, /lets in alice/.test(accepted.stdout)], [0, true], accepted.stderr);
+  // by group and by account; without the scope of one tool
+  const reached = /databases: of open, of dba, of alice; pipelines: none; tools: (.*); networks: all$/m;
+  const [, tools = ""] = reached.exec(accepted.stdout) ?? [];
+  assert.deepEqual([/count_rows/.test(tools), /query_database/.test(tools)], [true, false], accepted.stdout);
   const wrong = await server.token({ claims: { aud: "account" } });
   const refused = await runWithInput([...flags, "-", "-json"], wrong);
   assert.equal(refused.code, 1, refused.stderr);

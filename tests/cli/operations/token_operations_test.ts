@@ -128,7 +128,7 @@ Deno.test("-add-token prints the token once", async () => {
         note: "CI",
         database: "staging",
         expiry: "30d",
-        databaseNames: ["main", "staging"],
+        known: { databases: ["main", "staging"] },
       },
       output,
     ));
@@ -154,7 +154,7 @@ Deno.test("-add-token -json prints one object", async () => {
     run(
       undefined,
       (tokenFile, output) =>
-        addToken({ tokenFile, json: true, databaseNames: ["staging"], ...extra }, output),
+        addToken({ tokenFile, json: true, known: { databases: ["staging"] }, ...extra }, output),
     );
   const parse = async (extra: Parameters<typeof add>[0]) => {
     const { printed } = await add(extra);
@@ -182,8 +182,7 @@ Deno.test("-add-token limits a token, and says so", async () => {
         tokenFile,
         json,
         limits,
-        databaseNames: ["main", "staging"],
-        known: { tools: ["query_database"] },
+        known: { databases: ["main", "staging"], tools: ["query_database"] },
       }, output);
       await listTokens({ tokenFile, json }, output);
     });
@@ -205,46 +204,54 @@ Deno.test("-add-token says that a token for pipelines alone reads no database", 
   const { printed } = await run(
     undefined,
     (tokenFile, output) =>
-      addToken({ tokenFile, json: false, limits: { pipelines: "docs" }, databaseNames: ["main"] }, output),
+      addToken(
+        { tokenFile, json: false, limits: { pipelines: "docs" }, known: { databases: ["main"] } },
+        output,
+      ),
   );
   assert.match(printed.join("\n"), /^ {2}Database {2}none$/m);
 });
 
-Deno.test("-add-token warns of names where the configuration has none of their kind", async () => {
-  const limits = { pipelines: "docs", databases: "main" };
+Deno.test("-add-token warns of a name where it could not be read which there are", async () => {
+  const limits = { tools: "weekly_report", databases: "main" };
   const { warnings } = await run(
     undefined,
-    (tokenFile, output) => addToken({ tokenFile, json: true, limits, databaseNames: [] }, output),
+    (tokenFile, output) =>
+      addToken({ tokenFile, json: true, limits, known: { databases: ["main"] } }, output),
   );
   assert.deepEqual(warnings, [
-    'the token is limited to databases "main", which the configuration does not name',
-    'the token is limited to pipelines "docs", which the configuration does not name',
+    'the token is limited to tools "weekly_report"; which there are could not be read',
   ]);
 });
 
 const refusals: [
   title: string,
-  extra: { database?: string; expiry?: string; limits?: Record<string, string>; known?: { tools: string[] } },
-  names: string[],
+  extra: {
+    database?: string;
+    expiry?: string;
+    limits?: Record<string, string>;
+    known?: { tools: string[] } | { pipelines: string[] };
+  },
+  databases: string[],
   message: string,
 ][] = [
   [
     "a database that is not configured",
     { database: "stagin" },
     ["main", "staging"],
-    'Cannot bind a token to database "stagin": the configuration names main, staging',
+    'Cannot limit a token to databases "stagin": expected main, staging',
   ],
   [
     "a database where none is configured",
     { database: "main" },
     [],
-    'Cannot bind a token to database "main": the configuration names no database',
+    'Cannot limit a token to databases "main": the configuration has none',
   ],
   [
     "an empty database name",
     { database: "" },
     ["main"],
-    'Cannot bind a token to database "": the configuration names main',
+    'Cannot limit a token to databases "": expected main',
   ],
   [
     "one of several databases that is not configured",
@@ -257,6 +264,18 @@ const refusals: [
     { limits: { tools: "query_databases" }, known: { tools: ["query_database"] } },
     [],
     'Cannot limit a token to tools "query_databases": expected query_database',
+  ],
+  [
+    "a pipeline that there is not",
+    { limits: { pipelines: "docs,dcos" }, known: { pipelines: ["docs"] } },
+    [],
+    'Cannot limit a token to pipelines "dcos": expected docs',
+  ],
+  [
+    "a pipeline where none is configured",
+    { limits: { pipelines: "docs" }, known: { pipelines: [] } },
+    [],
+    'Cannot limit a token to pipelines "docs": the configuration has none',
   ],
   [
     "a network that is none",
@@ -277,12 +296,12 @@ const refusals: [
     'Cannot read the expiry "tomorrow": expected a duration such as 12h, 30d, 1y, or never',
   ],
 ];
-for (const [title, extra, databaseNames, message] of refusals) {
+for (const [title, { known, ...extra }, databases, message] of refusals) {
   Deno.test(`-add-token fails for ${title} and makes no file`, async () => {
     await using folder = await temporaryFolder();
     const tokenFile = `${folder.path}/tokens.yaml`;
     const printed: string[] = [];
-    const settings = { tokenFile, json: false, databaseNames, ...extra };
+    const settings = { tokenFile, json: false, known: { databases, ...known }, ...extra };
     await assert.rejects(addToken(settings, { print: (line) => printed.push(line) }), {
       name: "AppError",
       message,

@@ -3,6 +3,7 @@ import { newKey } from "../../support/identity_provider.ts";
 import { codeOf, dora, type LoginServer, startLoginServer } from "../../support/issuer_login.ts";
 import { createOauthClient, type OpenPage, postForm, redirectUri } from "../../support/oauth_server.ts";
 import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const callback = "/oauth/login/callback";
 const noCallback = (url: string) => new URL(url).pathname !== callback;
@@ -177,6 +178,48 @@ Deno.test("an ID token counts that is the issuer's, for this client and this log
       });
       const page = await browser.open(answer.href);
       assert.deepEqual([page.status, isConsent(page)], ["azp" in claims ? 403 : 502, false]);
+      provider.answers.clear();
+    });
+  }
+});
+
+Deno.test("a renewed ID token counts that is of the same person, client and login alone", async (t) => {
+  await using server = await startLoginServer({ login: "groups_claim: groups, claims_lifetime: 1s" });
+  const { provider } = server;
+  const statusOf = async (token: string) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const response = await createToolClient({ url: server.issuer, token }).post(body);
+    await response.body?.cancel();
+    return response.status;
+  };
+  type Case = readonly [name: string, claims: Record<string, unknown>, status: number];
+  const cases: readonly Case[] = [
+    ["another login (nonce)", { nonce: "of another login" }, 401],
+    ["another person", { sub: "person-2" }, 401],
+    ["another client (azp)", { azp: "another" }, 401],
+    ["another client", { aud: "another" }, 503],
+    ["another issuer", { iss: "https://attacker.example" }, 503],
+  ];
+  for (const [name, wrong, status] of cases) {
+    await t.step(name, async () => {
+      const { accessToken } = await server.logIn();
+      const nonce = new URL(provider.asked.at(-1) ?? "", provider.issuer).searchParams.get("nonce");
+      // without a nonce, with that of the login, and then what is wrong
+      const each: readonly Record<string, unknown>[] = [{}, { nonce }, { nonce }, { nonce, ...wrong }];
+      let asked = 0;
+      provider.answers.set("/token", async (_request, response) => {
+        const iat = Math.floor(Date.now() / 1_000);
+        const claims = { iss: provider.issuer, aud: "postern", sub: dora.sub, exp: iat + 60, iat };
+        const id_token = await provider.sign({ ...claims, ...each[Math.min(asked++, each.length - 1)] });
+        response.writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ access_token: "x", token_type: "bearer", id_token }));
+      });
+      await waitUntil("it is refused", async () => {
+        const got = await statusOf(accessToken);
+        // 503 while it is renewed
+        assert.ok(got !== 401 || asked >= each.length, `after ${asked}`);
+        return got === status && asked >= each.length;
+      });
       provider.answers.clear();
     });
   }

@@ -5,7 +5,8 @@ import { createToolClient } from "../../support/tool_client.ts";
 
 Deno.test("a token of the built-in authorization server is good for its scopes alone", async (t) => {
   await using oauth = await startOauthServer({
-    config: "databases: []\nconsole: { administrators: [alice] }",
+    config: "databases: [{ name: main, host: 127.0.0.1, port: 1, database: none }]\n" +
+      "console: { administrators: [alice] }",
   });
   const { issuer } = oauth;
   const client = await createOauthClient(issuer);
@@ -79,8 +80,14 @@ Deno.test("a token of the built-in authorization server is good for its scopes a
       const response = await createToolClient({ url: issuer, token }).post(message);
       return (await response.json()).result.completion.values.length;
     };
-    for (const scope of ["docs:ask", "db:write"]) {
-      assert.equal(await complete((await grantOf(scope)).token), 0);
+    const named = async (token: string) => {
+      const response = await fetch(`${issuer}/ready`, { headers: { authorization: `Bearer ${token}` } });
+      return (await response.json()).databases.filter(({ name }: { name?: string }) => name !== undefined)
+        .length;
+    };
+    for (const [scope, count] of [["docs:ask", 0], ["db:write", 0], ["db:read", 1]] as const) {
+      const { token } = await grantOf(scope);
+      assert.deepEqual([await complete(token), await named(token)], [count, count], scope);
     }
   });
 

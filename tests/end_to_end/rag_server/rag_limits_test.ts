@@ -28,6 +28,7 @@ testWithPgvector("questions and their tokens count for each caller, and refusals
   };
   await using server = await startRagServer(config);
   const { token } = await server.folder.addToken();
+  const { token: limited } = await server.folder.addToken({ limits: { tools: ["ask_pipeline"] } });
   const { token: otherToken } = await server.folder.addToken();
   const { url } = server.process;
   const client = createRagClient({ url, token });
@@ -47,11 +48,16 @@ testWithPgvector("questions and their tokens count for each caller, and refusals
     return statuses.every((status) => status === 200);
   });
 
-  await t.step("nobody without a token learns of limits", async () => {
-    const nobody = createRagClient({ url, token: "" });
-    assert.equal((await nobody.get("/v1/usage")).body.error?.code, "UNAUTHORIZED");
-    assert.equal((await nobody.post("docs", question)).body.error?.code, "UNAUTHORIZED");
-  });
+  await t.step(
+    "nobody without a token learns of limits, nor by one without the tool that tells them",
+    async () => {
+      const refused = await createRagClient({ url, token: limited }).get("/v1/usage");
+      assert.deepEqual([refused.status, refused.body.error?.code], [403, "FORBIDDEN"]);
+      const nobody = createRagClient({ url, token: "" });
+      assert.equal((await nobody.get("/v1/usage")).body.error?.code, "UNAUTHORIZED");
+      assert.equal((await nobody.post("docs", question)).body.error?.code, "UNAUTHORIZED");
+    },
+  );
 
   let used = 0;
   await t.step("a question may go beyond what was left, and its tokens are counted", async () => {

@@ -18,6 +18,7 @@ async function setUp(
   const told: Change["kind"][] = [];
   changes.subscribe(({ kind }) => void told.push(kind));
   const offered = createOfferedDefinitions({
+    ...options,
     directory: createDatabaseDirectory([]),
     changes,
     replaceTools: registry.replaceDefined,
@@ -111,4 +112,20 @@ Deno.test("a resource of the file is listed for a token without its scope, which
   const [hidden, missing] = read("bob", ["docs:ask"]);
   assert.equal(hidden, 0);
   await assert.rejects(missing, { code: "not_found" });
+});
+
+Deno.test("a resource of the file needs the scopes of the tool that reads it", async () => {
+  const { resources, offer } = await setUp({ scopesByTool: { read_resource: ["db:more"] } });
+  await offer(resource);
+  const read = (...scopes: string[]) => {
+    const subject = { issuer: "https://idp.example.com", subject: "a", groups: [], scopes };
+    const principal = { kind: "issuer" as const, ...subject };
+    return resources.read("custom://r", {
+      principal,
+      signal: new AbortController().signal,
+      logger: silentLogger,
+    });
+  };
+  await assert.rejects(read("db:read"), { code: "forbidden", data: { scopes: ["db:more"] } });
+  assert.equal((await read("db:read", "db:more")).contents[0]?.text, "1");
 });

@@ -25,7 +25,7 @@ async function createPromptFixture(
     directory,
     changes: createChanges(),
     offers: () => true,
-    scopesByTool: {},
+    scopesByTool: { list_databases: ["db:list", "db:read"], get_schema_info: ["db:read"] },
     logger: silentLogger,
   });
   const prompts = builtin.prompts(() => tools);
@@ -126,11 +126,20 @@ testWithPostgres("a prompt takes databases that its caller may use, and no other
     /database="main"/,
   );
   assert.match(await fixture.textOf("explore-database", { database: "hers" }, user("alice")), /"hers"/);
-  for (const database of ["hers", "none"]) {
-    await assert.rejects(fixture.textOf("explore-database", { database }, user("bob")), {
+  const refused = async (database: string, principal: Principal) =>
+    await assert.rejects(fixture.textOf("explore-database", { database }, principal), {
       code: "invalid",
       message: "Cannot get prompt explore-database: database: no database of that name is available to you",
     });
+  for (const database of ["hers", "none"]) await refused(database, user("bob"));
+  // nor does a token that may read none learn what there is, not by a hint either
+  for (const scope of ["docs:ask", "none", "tool:search"]) {
+    for (const database of ["main", "mian"]) await refused(database, user("bob", [scope]));
+  }
+  const issuer = { kind: "issuer" as const, issuer: "https://idp.example", subject: "bob", groups: [] };
+  await refused("main", { ...issuer, scopes: ["db:list"] });
+  for (const principal of [user("bob", ["db:read"]), { ...issuer, scopes: ["db:list", "db:read"] }]) {
+    assert.match(await fixture.textOf("explore-database", { database: "main" }, principal), /"main"/);
   }
 });
 

@@ -40,6 +40,10 @@ testWithPostgres("templates are completed: databases, their schemas, the tables 
   assert.deepEqual(await fixture.completeNames("database", "", {}, contextOf(user("bob", ["db:read"]))), [
     "main",
   ]);
+  // nor does one that may list databases alone learn what is in them
+  const lists = contextOf(user("bob", ["tool:list_databases"]));
+  const listed = ["database", "schema", "table"].map((each) => fixture.completeNames(each, "", {}, lists));
+  assert.deepEqual(await Promise.all(listed), [["main"], [], []]);
   // hidden and missing alike
   assert.deepEqual(await complete("table", "", { database: "Market", schema: "public" }), []);
   assert.deepEqual(await complete("table", "", { database: "none", schema: "public" }), []);

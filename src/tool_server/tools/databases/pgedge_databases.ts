@@ -3,37 +3,33 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import { withDeadline } from "../../../core/async/deadline.ts";
 import type { Principal } from "../../../core/principal.ts";
-import { accessTo } from "../../../identity/access_rules.ts";
+import { accessTo, type ScopesByTool } from "../../../identity/access_rules.ts";
 import type { DatabaseAddress, DatabaseDirectory } from "./database_directory.ts";
+import { connectionTools } from "../../builtin_kinds.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 const unknownAddress: DatabaseAddress = { host: "", port: 0, database: "", user: "", sslmode: "" };
 
-/** What a caller may not call as a tool is not to be had by a method either. @throws {AppError} `forbidden` */
-function requireTool(principal: Principal, name: keyof typeof pgedgeNames): void {
-  const accesses = [name, pgedgeNames[name]].map((each) => accessTo(principal, { kind: "tool", name: each }));
-  if (accesses.some(({ kind }) => kind === "granted")) return;
-  const lacking = accesses.find((access) => access.kind === "insufficient_scope");
-  const reason = lacking?.missing ?? "it is not among the tools of the access token";
-  throw new AppError(
-    "forbidden",
-    `Cannot call "${name}": ${reason}`,
-    lacking && { data: { scopes: lacking.scopes } },
-  );
-}
-
-const pgedgeNames = {
-  list_databases: "list_database_connections",
-  select_database: "select_database_connection",
-} as const;
-
 /** The methods `pgedge/listDatabases` and `pgedge/selectDatabase`, which pgEdge's command line calls for its user. */
-export function databaseMethods(directory: DatabaseDirectory) {
+export function databaseMethods(directory: DatabaseDirectory, scopesByTool: ScopesByTool = {}) {
+  /** What a caller may not call as a tool is not to be had by a method either. @throws {AppError} `forbidden` */
+  function requireTool(principal: Principal, alias: keyof typeof connectionTools): void {
+    const name = connectionTools[alias];
+    const accesses = [name, alias].map((each) =>
+      accessTo(principal, { kind: "tool", name: each, scopes: scopesByTool[each] ?? [] })
+    );
+    if (accesses.some(({ kind }) => kind === "granted")) return;
+    const lacking = accesses.find((access) => access.kind === "insufficient_scope");
+    const reason = lacking?.missing ?? "it is not among the tools of the access token";
+    const data = lacking && { data: { scopes: lacking.scopes } };
+    throw new AppError("forbidden", `Cannot call "${name}": ${reason}`, data);
+  }
+
   return {
     /** How many there are to choose from. */
     count: (principal: Principal): number => directory.list(principal).length,
     listDatabases(principal: Principal) {
-      requireTool(principal, "list_databases");
+      requireTool(principal, "list_database_connections");
       const databases = directory.list(principal);
       return {
         databases: databases.map(({ name }) => {
@@ -46,7 +42,7 @@ export function databaseMethods(directory: DatabaseDirectory) {
     },
     /** @throws {AppError} `invalid` where no name is given; `forbidden` */
     async selectDatabase({ name }: Readonly<Record<string, unknown>>, principal: Principal) {
-      requireTool(principal, "select_database");
+      requireTool(principal, "select_database_connection");
       if (typeof name !== "string" || name === "") {
         throw new AppError("invalid", "Cannot select a database: params.name must be a string");
       }

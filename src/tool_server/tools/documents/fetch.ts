@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { StoredDocument } from "../../../rag_server/mod.ts";
 import type { CallContext } from "../../call_context.ts";
-import { type AccessObject, accessTo, visibleTo } from "../../../identity/access_rules.ts";
+import { isGranted, resourceOf, type ScopesByTool, visibleTo } from "../../../identity/access_rules.ts";
 import { mayRead } from "../../resources/builtin_resource.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import {
@@ -89,10 +89,9 @@ export async function readDocument(
   });
 }
 
-const documents: AccessObject = { kind: "resource", name: "document" };
-
 /** The documents of pipelines, which are too many to list: `search` and answers lead to them. */
-export function documentResources(pipelines: PipelineDirectory): ResourceSource {
+export function documentResources(pipelines: PipelineDirectory, scopesByTool?: ScopesByTool): ResourceSource {
+  const documents = resourceOf("document", scopesByTool);
   return {
     list: () => [],
     templates: (principal) =>
@@ -112,7 +111,7 @@ export function documentResources(pipelines: PipelineDirectory): ResourceSource 
     },
     complete({ uriTemplate, variable, value }, { principal }) {
       if (uriTemplate !== documentTemplate) return Promise.resolve(undefined);
-      const isTold = variable === "name" && accessTo(principal, documents).kind === "granted";
+      const isTold = variable === "name" && isGranted(principal, documents);
       const names = isTold ? pipelines.showing(principal).map(({ name }) => name) : [];
       return Promise.resolve(names.filter((name) => name.startsWith(value)));
     },

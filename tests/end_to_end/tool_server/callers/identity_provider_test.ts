@@ -250,6 +250,21 @@ Deno.test("a token without a scope that is needed gets 403, with all scopes that
   assert.deepEqual(await challengeOf("other"), challenge("db:read"));
   assert.deepEqual(await challengeOf("db:read"), challenge("db:read db:list"));
   assert.deepEqual(await challengeOf("db:list db:read"), [200, null]);
+  // the same by the tool's other name, by a method, and in what else names databases
+  const otherWays = async (scope: string) => {
+    const bearer = await issuer.token({ claims: { scope } });
+    const params = { name: "list_database_connections", arguments: {} };
+    const bodies = [{ method: "tools/call", params }, { method: "pgedge/listDatabases" }];
+    const told = await Promise.all(bodies.map(async (body) => {
+      const reply = await (await running.post(bearer, { jsonrpc: "2.0", id: 1, ...body })).json();
+      return JSON.stringify(reply).includes("open");
+    }));
+    const headers = { authorization: `Bearer ${bearer}` };
+    const ready = await (await fetch(`${running.server.url}/ready`, { headers })).json();
+    return [...told, JSON.stringify(ready.databases).includes("open")];
+  };
+  assert.deepEqual(await otherWays("db:read"), [false, false, false]);
+  assert.deepEqual(await otherWays("db:list db:read"), [true, true, true]);
   // an API token has no scopes
   const { token } = await running.folder.addToken();
   await waitUntil("the token counts", async () => (await running.post(token)).status === 200);

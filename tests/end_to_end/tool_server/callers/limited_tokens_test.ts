@@ -88,3 +88,67 @@ databases:
     "198.51.100.1",
   ]);
 });
+
+Deno.test("a limit to what there is not is refused by name, and -check-token tells what a token may reach", async (t) => {
+  await using folder = await createConfigFolder(`databases: [
+  { name: open, host: 127.0.0.1, port: 1, database: none },
+  { name: hers, host: 127.0.0.1, port: 1, database: none, available_to_users: [alice] }
+]
+custom_definitions_path: own.yaml
+`);
+  const definitions = `${folder.path}/own.yaml`;
+  await Deno.writeTextFile(definitions, "tools: [{ name: own_report, description: x, sql: SELECT 1 }]\n");
+  const run = (...flags: string[]) => runProgram(["-config", folder.configFile, ...flags]);
+  const add = (...flags: string[]) => run("-add-token", "-json", ...flags);
+  const checkOf = async (token: string) => {
+    const file = `${folder.path}/token`;
+    await Deno.writeTextFile(file, `${token}\n`, { mode: 0o600 });
+    const { code, stdout } = await run("-doctor", "-check-token", file);
+    assert.ok(!stdout.includes(token));
+    return `${code} ${stdout}`;
+  };
+
+  await t.step("a tool of the definitions file too", async () => {
+    const refused = await add("-token-tools", "own_reprot");
+    assert.deepEqual([refused.code, /to tools "own_reprot": expected .*own_report/.test(refused.stderr)], [
+      1,
+      true,
+    ]);
+    const none = await add("-token-pipelines", "docs");
+    assert.deepEqual([none.code, /to pipelines "docs": the configuration has none/.test(none.stderr)], [
+      1,
+      true,
+    ]);
+    const { token, id } = JSON.parse(
+      (await add("-token-tools", "own_report,usage", "-token-networks", "10.0.0.0/8")).stdout,
+    );
+    const told = await checkOf(token);
+    assert.match(told, new RegExp(`^0 [^]*it lets in ${id}\\n`));
+    assert.match(
+      told,
+      /databases: open; pipelines: none; tools: own_report, usage; networks: 10\.0\.0\.0\/8\n/,
+    );
+    const bound = JSON.parse((await add("-token-database", "hers")).stdout);
+    assert.match(await checkOf(bound.token), /databases: hers; pipelines: none; tools: all; networks: all\n/);
+  });
+
+  await t.step("unless that cannot be read", async () => {
+    await Deno.writeTextFile(definitions, "tools: {");
+    const { code, stderr } = await add("-token-tools", "own_report");
+    assert.deepEqual(
+      [code, /limited to tools "own_report"; which there are could not be read/.test(stderr)],
+      [0, true],
+    );
+  });
+
+  await t.step("a token that there is not, or no more, lets nobody in", async () => {
+    assert.match(await checkOf(`pst_${"a".repeat(43)}`), /^1 [^]*It is not in the file/);
+    const { token } = JSON.parse((await add("-token-expiry", "1s")).stdout);
+    const tokens = await Deno.readTextFile(folder.tokenFile);
+    await Deno.writeTextFile(
+      folder.tokenFile,
+      tokens.replace(/expires_at: 2.*/, "expires_at: 2020-01-01T00:00:00Z"),
+    );
+    assert.match(await checkOf(token), /^1 [^]*It has ended/);
+  });
+});

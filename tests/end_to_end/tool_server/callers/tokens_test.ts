@@ -44,7 +44,7 @@ testWithPostgres("the administrator's token operations, and the server that goes
   await t.step("a database that the configuration does not name fails with 1", async () => {
     const { code, stderr } = await runProgram([...config, "-add-token", "-token-database", "nope"]);
     assert.equal(code, 1);
-    assert.match(stderr, /^postern: Cannot bind a token to database "nope"/);
+    assert.match(stderr, /^postern: Cannot limit a token to databases "nope"/);
   });
 
   await t.step(
