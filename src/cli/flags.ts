@@ -165,7 +165,11 @@ const groups = [
       operation("list-clients", "List the OAuth clients, and who let them in"),
       operation("revoke-client", "Remove the OAuth client with this ID; its access ends at once", "ID"),
       option("username", "The user to make, change or remove", "NAME"),
-      option("password", "The password, for all on this machine to see; asked for without it", "PASSWORD"),
+      option(
+        "password",
+        "The password, which other users can see here; without it, Postern asks",
+        "PASSWORD",
+      ),
       option("user-note", "What the account is for", "TEXT"),
       option("json", "Print JSON instead of text"),
       operation("verify-audit", "Check the files of an audit trail, and print the first wrong line", "FILE"),
