@@ -23,14 +23,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import {
-  filesOf,
-  goneRecords,
-  planSource,
-  refuseRemoval,
-  savePlans,
-  type SourcePlan,
-} from "./plan_source.ts";
+import { filesOf, goneRecords, planSource, removableOf, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { findRemoteFiles } from "./sources/find_remote_files.ts";
@@ -109,7 +102,7 @@ const ingestDefaults = {
  * those, `findFiles` finds the files, `createFileReader` reads those that changed and cuts them into chunks,
  * `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are of which file.
  * Chunks of new files are added, those of changed ones replaced, those of files that are gone removed, unless
- * `refuseRemoval` objects. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run
+ * `removableOf` objects. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run
  * goes on where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table
  * is made where it does not exist.
  *
@@ -151,17 +144,15 @@ async function run(
   const { plans, refusals } = await planSources(settings, given, { records, reader });
   const notices = given.isAllConfigured ? ingestNotices(records, options.configured ?? []) : [];
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
-  const notes = {
-    skipped: plans.flatMap(({ found }) => found.skipped),
-    failed: plans.flatMap(({ found }) => found.failed),
-  };
+  const skipped = plans.flatMap(({ found }) => found.skipped);
+  const failed = new Map(plans.map(({ source, found }) => [source.name, [...found.failed]]));
   let unchanged = 0;
   await using writer = createChunkWriter({
     ...settings,
     session,
     target,
     onTableMade: (made) => savePlans(session, made, plans),
-    onRefused: ({ path }, reason) => notes.failed.push({ path, reason }),
+    onRefused: ({ source, file: { path } }, reason) => failed.get(source)?.push({ path, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
   const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
@@ -177,9 +168,12 @@ async function run(
       if (reading.kind !== "skipped") kept.add(file.path);
       if (reading.kind === "chunks") {
         await writer.add({ ...reading, file, source: source.name, record });
-        notes.failed.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
+        failed.get(source.name)?.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
       } else if (reading.kind === "unchanged") unchanged++;
-      else notes[reading.kind].push({ path: file.path, reason: reading.reason });
+      else {(reading.kind === "skipped" ? skipped : failed.get(source.name))?.push({
+          path: file.path,
+          reason: reading.reason,
+        });}
       onProgress?.({ phase: "files", done: ++done, total });
     }
     return kept;
@@ -187,15 +181,18 @@ async function run(
 
   let fault: ProviderError | undefined;
   try {
-    for (const plan of plans) {
-      const kept = await readFiles(plan);
-      if (stopping?.aborted) break;
-      const goneNow = goneRecords(plan, kept);
-      const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
-      if (refusal === undefined) gone.push(...goneNow);
-      else refusals.push(refusal);
-    }
+    const kept = new Map<SourcePlan, Set<string>>();
+    for (const plan of plans) kept.set(plan, await readFiles(plan));
     await writer.flush();
+    for (const [plan, paths] of stopping?.aborted ? [] : kept) {
+      const goneNow = goneRecords(plan, paths);
+      if (options.isRemovalConfirmed) gone.push(...goneNow);
+      else {
+        const { removable, refusal } = removableOf(plan, goneNow, failed.get(plan.source.name) ?? []);
+        gone.push(...removable);
+        if (refusal !== undefined) refusals.push(refusal);
+      }
+    }
     // or the planner would take a new table for empty until the server looks at it
     if (target === undefined && !isDryRun && writer.counts().added > 0) {
       await session.query(`ANALYZE ${named.relation}`);
@@ -220,7 +217,8 @@ async function run(
   return {
     sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
     ...writer.counts(),
-    ...notes,
+    skipped,
+    failed: [...failed.values()].flat(),
     unchanged,
     removed: removed.length,
     refusals,

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { pathBelow, type Source } from "./assign_sources.ts";
-import { type FoundFiles, isWithin } from "./find_files.ts";
+import { type FileNote, type FoundFiles, isWithin } from "./find_files.ts";
+import { formatOf } from "./formats/document_formats.ts";
 import { isInside, isThere } from "./given_paths.ts";
 import { type FileRecord, type IngestRecords, moveRecords, saveSource } from "./ingest_record.ts";
 import type { IngestTable } from "./ingest_table.ts";
@@ -156,12 +157,38 @@ const fewFiles = 9;
 /** How many of the files that would be removed are named. */
 const shownExamples = 3;
 
+/**
+ * Of the files that are gone, those that may be removed, and why others stay. What could not be read may be one of them
+ * under another name: in a folder that could not be listed any, else those of its format.
+ */
+export function removableOf(files: KnownFiles, gone: readonly FileRecord[], failed: readonly FileNote[]) {
+  const refusal = refuseRemoval(files, gone);
+  if (refusal !== undefined) return { removable: [], refusal };
+  const formats = new Set(failed.map(({ path }) => formatOf(path)));
+  const mayBe = ({ path }: FileRecord) => files.found.unreadable.size > 0 || formats.has(formatOf(path));
+  const { true: kept = [], false: removable = [] } = Object.groupBy(gone, (file) => `${mayBe(file)}`);
+  if (kept.length === 0) return { removable };
+  const reason =
+    `Cannot remove ${kept.length} files of source "${files.source.name}" (${examplesOf(kept)}): one that ` +
+    `could not be read (${
+      examplesOf(failed)
+    }) may be one of them under a new name; mend it, or run again with ` +
+    "-confirm-removal";
+  return { removable, refusal: reason };
+}
+
+function examplesOf(files: readonly { readonly path: string }[]): string {
+  const paths = files.slice(0, shownExamples).map(({ path }) => path);
+  return [...paths, ...(files.length > shownExamples ? ["…"] : [])].join(", ");
+}
+
 /** Why files are not removed: they are many, and most of those that are known, as where a folder is not mounted. */
-export function refuseRemoval(files: KnownFiles, gone: readonly FileRecord[]): string | undefined {
+function refuseRemoval(files: KnownFiles, gone: readonly FileRecord[]): string | undefined {
   const known = recordsInScope(files).length;
   if (gone.length <= fewFiles || gone.length * 2 <= known) return undefined;
   const { name, folder } = files.source;
-  const examples = gone.slice(0, shownExamples).map(({ path }) => path).join(", ");
-  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}" (${examples}, …): that is most ` +
+  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}" (${
+    examplesOf(gone)
+  }): that is most ` +
     `of them; look whether ${folder} is complete, and if it is, run again with -confirm-removal`;
 }

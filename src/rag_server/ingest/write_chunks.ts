@@ -31,7 +31,7 @@ interface ChunkWriterOptions {
   /** Called once the table has been made, before its first row is written. */
   readonly onTableMade: (table: IngestTable) => Promise<void>;
   /** Called with what the table did not take, a file at a time. */
-  readonly onRefused: (file: FoundFile, reason: string) => void;
+  readonly onRefused: (file: ReadFile, reason: string) => void;
   /** Called for files of many chunks, with how many of them are embedded. */
   readonly onEmbedded: (done: number, total: number) => void;
 }
@@ -89,7 +89,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const ready = await withKnownRows(file);
     if (isDryRun) {
       const refused = target && await refusedValue(session, target, ready);
-      return refused === undefined ? count(ready) : onRefused(file.file, refused);
+      return refused === undefined ? count(ready) : onRefused(file, refused);
     }
     pending.push(ready);
     newTexts += addedOf(ready.chunks).length;
@@ -172,7 +172,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       await writeFile(session, target, file, vectors);
     } catch (error) {
       if (!isAboutData(error)) throw error;
-      return onRefused(file.file, await refusedValue(session, target, file) ?? error.message);
+      return onRefused(file, await refusedValue(session, target, file) ?? error.message);
     }
     count(file);
   }
