@@ -15,6 +15,7 @@ import {
   readRecords,
   removeFile,
   removeSource,
+  saveRecord,
 } from "./ingest_record.ts";
 import {
   indexNewTable,
@@ -146,6 +147,7 @@ async function run(
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   const skipped = plans.flatMap(({ found }) => found.skipped);
   const failed = new Map(plans.map(({ source, found }) => [source.name, [...found.failed]]));
+  const blank: { source: string; path: string; hash: string; record: FileRecord | undefined }[] = [];
   let unchanged = 0;
   await using writer = createChunkWriter({
     ...settings,
@@ -165,7 +167,11 @@ async function run(
       if (stopping?.aborted) break;
       const record = records.get(file.path);
       const reading = await reader.read(file, record, signal);
-      if (reading.kind !== "skipped") kept.add(file.path);
+      if (reading.kind !== "skipped" || reading.hash !== undefined && reading.hash === record?.hash) {
+        kept.add(file.path);
+      } else if (reading.hash !== undefined) {
+        blank.push({ source: source.name, path: file.path, hash: reading.hash, record });
+      }
       if (reading.kind === "chunks") {
         await writer.add({ ...reading, file, source: source.name, record });
         failed.get(source.name)?.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
@@ -210,6 +216,10 @@ async function run(
       await removeFile(session, target, record);
       onProgress?.({ phase: "removed files", done: at + 1, total: removed.length });
     }
+  }
+  for (const { record, ...file } of blank) {
+    const isFree = record === undefined || removed.includes(record);
+    if (written !== undefined && isFree) await saveRecord(session, written, file, []);
   }
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);
