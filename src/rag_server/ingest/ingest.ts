@@ -24,7 +24,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { filesOf, goneRecords, planSource, removableOf, savePlans, type SourcePlan } from "./plan_source.ts";
+import { filesOf, planSource, removableOf, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { findRemoteFiles } from "./sources/find_remote_files.ts";
@@ -145,59 +145,52 @@ async function run(
   const { plans, refusals } = await planSources(settings, given, { records, reader });
   const notices = given.isAllConfigured ? ingestNotices(records, options.configured ?? []) : [];
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
-  const skipped = plans.flatMap(({ found }) => found.skipped);
-  const failed = new Map(plans.map(({ source, found }) => [source.name, [...found.failed]]));
-  const blank: { source: string; path: string; hash: string; record: FileRecord | undefined }[] = [];
+  /** What became of each source's files. What had text before may have none any more: `kept` are the paths of those that stay. */
+  const outcomes = plans.map((plan) => {
+    const { found: { skipped, failed } } = plan;
+    return { plan, kept: new Set<string>(), skipped: [...skipped], failed: [...failed] };
+  });
+  const blank: (Pick<FileRecord, "source" | "path" | "hash"> & { record: FileRecord | undefined })[] = [];
   let unchanged = 0;
   await using writer = createChunkWriter({
     ...settings,
     session,
     target,
     onTableMade: (made) => savePlans(session, made, plans),
-    onRefused: ({ source, file: { path } }, reason) => failed.get(source)?.push({ path, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
   const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
   let done = 0;
 
-  /** Reads a source's files. Resolves with the paths of those that stay: what had text before may have none any more. */
-  async function readFiles({ found, records, source }: SourcePlan): Promise<Set<string>> {
-    const kept = new Set<string>();
-    for (const file of found.files) {
+  async function readFiles({ plan, kept, skipped, failed }: (typeof outcomes)[number]): Promise<void> {
+    const source = plan.source.name;
+    for (const file of plan.found.files) {
       if (stopping?.aborted) break;
-      const record = records.get(file.path);
+      const { path } = file;
+      const record = plan.records.get(path);
       const reading = await reader.read(file, record, signal);
-      if (reading.kind !== "skipped" || reading.hash !== undefined && reading.hash === record?.hash) {
-        kept.add(file.path);
-      } else if (reading.hash !== undefined) {
-        blank.push({ source: source.name, path: file.path, hash: reading.hash, record });
-      }
+      const fail = (reason: string) => void failed.push({ path, reason });
       if (reading.kind === "chunks") {
-        await writer.add({ ...reading, file, source: source.name, record });
-        failed.get(source.name)?.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
+        await writer.add({ ...reading, file, source, record, onRefused: fail });
+        reading.faults.forEach(fail);
       } else if (reading.kind === "unchanged") unchanged++;
-      else {(reading.kind === "skipped" ? skipped : failed.get(source.name))?.push({
-          path: file.path,
-          reason: reading.reason,
-        });}
+      else if (reading.kind === "failed") fail(reading.reason);
+      else skipped.push({ path, reason: reading.reason });
+      const blankHash = reading.kind === "skipped" ? reading.hash : undefined;
+      if (reading.kind !== "skipped" || blankHash && blankHash === record?.hash) kept.add(path);
+      else if (blankHash) blank.push({ source, path, hash: blankHash, record });
       onProgress?.({ phase: "files", done: ++done, total });
     }
-    return kept;
   }
 
   let fault: ProviderError | undefined;
   try {
-    const kept = new Map<SourcePlan, Set<string>>();
-    for (const plan of plans) kept.set(plan, await readFiles(plan));
+    for (const outcome of outcomes) await readFiles(outcome);
     await writer.flush();
-    for (const [plan, paths] of stopping?.aborted ? [] : kept) {
-      const goneNow = goneRecords(plan, paths);
-      if (options.isRemovalConfirmed) gone.push(...goneNow);
-      else {
-        const { removable, refusal } = removableOf(plan, goneNow, failed.get(plan.source.name) ?? []);
-        gone.push(...removable);
-        if (refusal !== undefined) refusals.push(refusal);
-      }
+    for (const { plan, kept, failed } of stopping?.aborted ? [] : outcomes) {
+      const { removable, refused } = removableOf(plan, kept, failed, options.isRemovalConfirmed);
+      gone.push(...removable);
+      refusals.push(...refused);
     }
     // or the planner would take a new table for empty until the server looks at it
     if (target === undefined && !isDryRun && writer.counts().added > 0) {
@@ -227,8 +220,8 @@ async function run(
   return {
     sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
     ...writer.counts(),
-    skipped,
-    failed: [...failed.values()].flat(),
+    skipped: outcomes.flatMap(({ skipped }) => skipped),
+    failed: outcomes.flatMap(({ failed }) => failed),
     unchanged,
     removed: removed.length,
     refusals,

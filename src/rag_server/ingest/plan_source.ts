@@ -135,12 +135,8 @@ interface KnownFiles {
   readonly records: ReadonlyMap<string, FileRecord>;
 }
 
-/**
- * The records, in the scopes of the run, whose files are gone.
- *
- * @param kept the paths of the files that are there
- */
-export function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileRecord[] {
+/** The records, in the scopes of the run, whose files are gone. */
+function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileRecord[] {
   return recordsInScope(files).filter(({ path }) =>
     !kept.has(path) && !isWithin(path, files.found.unreadable)
   );
@@ -160,26 +156,36 @@ const shownExamples = 3;
 /**
  * Of the files that are gone, those that may be removed, and why others stay. What could not be read may be one of them
  * under another name: in a folder that could not be listed any, else those of its format.
+ *
+ * @param kept the paths of the files that are there
  */
-export function removableOf(files: KnownFiles, gone: readonly FileRecord[], failed: readonly FileNote[]) {
-  const refusal = refuseRemoval(files, gone);
-  if (refusal !== undefined) return { removable: [], refusal };
+export function removableOf(
+  files: KnownFiles,
+  kept: ReadonlySet<string>,
+  failed: readonly FileNote[],
+  isConfirmed = false,
+): { readonly removable: readonly FileRecord[]; readonly refused: readonly string[] } {
+  const gone = goneRecords(files, kept);
+  const most = isConfirmed ? undefined : refuseRemoval(files, gone);
+  if (most !== undefined) return { removable: [], refused: [most] };
   const formats = new Set(failed.map(({ path }) => formatOf(path)));
   const mayBe = ({ path }: FileRecord) => files.found.unreadable.size > 0 || formats.has(formatOf(path));
-  const { true: kept = [], false: removable = [] } = Object.groupBy(gone, (file) => `${mayBe(file)}`);
-  if (kept.length === 0) return { removable };
-  const reason =
-    `Cannot remove ${kept.length} files of source "${files.source.name}" (${examplesOf(kept)}): one that ` +
+  const held = isConfirmed ? [] : gone.filter(mayBe);
+  const refused =
+    `Cannot remove ${held.length} files of source "${files.source.name}" (${examplesOf(held)}): what ` +
     `could not be read (${
       examplesOf(failed)
-    }) may be one of them under a new name; mend it, or run again with ` +
+    }) may be one of them under a new name; mend that, or run again with ` +
     "-confirm-removal";
-  return { removable, refusal: reason };
+  return {
+    removable: gone.filter((file) => !held.includes(file)),
+    refused: held.length > 0 ? [refused] : [],
+  };
 }
 
 function examplesOf(files: readonly { readonly path: string }[]): string {
-  const paths = files.slice(0, shownExamples).map(({ path }) => path);
-  return [...paths, ...(files.length > shownExamples ? ["…"] : [])].join(", ");
+  const shown = files.map(({ path }) => path).slice(0, shownExamples).join(", ");
+  return files.length > shownExamples ? `${shown}, …` : shown;
 }
 
 /** Why files are not removed: they are many, and most of those that are known, as where a folder is not mounted. */
