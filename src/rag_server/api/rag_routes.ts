@@ -102,9 +102,7 @@ function chatRouteOf(path: string): string | undefined {
 }
 
 /** Whether a client of OpenAI's API may be asking: for what there is of it, or for what there is not. */
-function isOfChat(path: string): boolean {
-  return chatRouteOf(path) !== undefined || /^\/v1\/(?!pipelines\/)/.test(path) && routeOf(path) === "other";
-}
+const isOfChat = (path: string) => /^\/v1\/(?!pipelines\/)/.test(path) && routeOf(path) === "other";
 
 /** Stands for any caller whom a proxy names. Lists are the same for all of them. */
 const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", groups: [] };

@@ -187,10 +187,7 @@ function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean, starts: Set<
 }
 
 /** Where the column begins that the fewest cells reach into from the left. */
-function findGutter(
-  cells: readonly PdfCell[],
-  starts: Set<number>,
-): { x: number; spanning: Set<PdfCell> } | undefined {
+function findGutter(cells: readonly PdfCell[], starts: Set<number>) {
   const rows = rowsOf(cells);
   const tableRows = rows.filter((row) =>
     row.length > 2 && row.every(({ text }) => text.length < shortestLine)
