@@ -91,7 +91,7 @@ function tidy(text: string): string {
  * footnote, and the number of a footnote apart from the word before it.
  */
 function partLinkText(text: string, href: string): string {
-  const shown = text.replace(/[\s\u0002\u200b\ufe0e\ufe0f]/g, "");
+  const shown = text.replace(/[\s\u2060\u200b\ufe0e\ufe0f]/g, "");
   if (/^(?:[#¶§🔗⚓↩↑^\ue000-\uf8ff]|)$/u.test(shown)) return "";
   if (/^\s*(?:perma(?:nent )?link|(?:direct )?link to|section titled)\b/i.test(text)) return "";
   return /^\d{1,3}$/.test(shown) && /(?:fn|ft\d|note|cite)/i.test(href) ? `[${shown}]` : text;
@@ -121,7 +121,7 @@ function walk(html: string, isPart = false): { title: string | undefined; pieces
   /** Ends a run of text and puts it where it belongs. */
   function flush(): void {
     // a sign that is no letter: 10³ is not 103
-    const piece = (open.pre > 0 ? text : tidy(text)).replace(/(?<=\d)\u0002(?=[-−+]?\d)/g, "^");
+    const piece = (open.pre > 0 ? text : tidy(text)).replace(/(?<=\d)\u2060(?=[-−+]?\d)/g, "^");
     text = "";
     if (link !== undefined) link = { ...link, from: 0 };
     if (piece.trim() === "") return;
@@ -137,7 +137,7 @@ function walk(html: string, isPart = false): { title: string | undefined; pieces
   function openElement(name: string, attributes: Attributes): void {
     const { href = "" } = attributes;
     if (name === "br") return void (text += "\n");
-    if (name === "sup") text += "\u0002";
+    if (name === "sup") text += "\u2060";
     if (name === "a") link = href.includes("#") ? { href, from: text.length } : undefined;
     if (inline.has(name)) return;
     flush();
