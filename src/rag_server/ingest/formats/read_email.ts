@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { SourceDocument } from "../../../text/chunk_document.ts";
-import { decodeText, repaired } from "./decode_text.ts";
+import { decodeText } from "./decode_text.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 import { addHtml } from "./read_html.ts";
 import { Parser } from "htmlparser2";
@@ -14,11 +14,10 @@ import postalMime, { type Address, type Email } from "postal-mime";
  */
 export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
   const mail = await parse(bytes);
-  const subject = mail.subject && repaired(mail.subject);
+  const { subject, date, from, to = [], cc = [], attachments, html } = mail;
   const isReply = !/^(?:fwd?|wg|tr|rv|enc)\s*:/i.test(subject ?? "") &&
     (/^(?:re|aw|antw|sv|res|rif|odp)\s*:/i.test(subject ?? "") ||
       mail.headers.some(({ key }) => key === "in-reply-to" || key === "references"));
-  const { date, from, to = [], cc = [], attachments } = mail;
   if (from === undefined && subject === undefined && date === undefined) throw new Error("it is no e-mail");
   const type = mail.headers.find(({ key }) => key === "content-type")?.value ?? "";
   if (/multipart\/encrypted|enveloped-data/i.test(type)) throw new Error("it is encrypted");
@@ -31,8 +30,7 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
     ["Date", date?.replace(/T(\d\d:\d\d).*/, " $1 UTC")],
     ["Attachments", names.join(", ")],
   ].flatMap(([name, value]) => value ? [`${name}: ${value}`] : []);
-  builder.block("paragraph", repaired(head.join("\n")));
-  const { html } = mail;
+  builder.block("paragraph", head.join("\n"));
   const text = mail.text?.trim() ?? "";
   if (text !== "" && !(html && isStub(text, html))) {
     for (const paragraph of ownText(text, isReply).split(/\n\s*\n/)) {
@@ -98,10 +96,11 @@ function ownText(text: string, isReply: boolean): string {
     const begins = attribution.test(line);
     quotes ||= begins && isQuoted;
     const isOld = original.test(line) && !forInformation.test(kept.join("\n"));
-    if (isSignature(lines, at) || isReply && (isOld || begins && !isQuoted)) break;
+    if (isReply && (isOld || begins && !isQuoted)) break;
     if (!(begins && isQuoted) && !(quotes && /^ ?>/.test(line))) kept.push(line);
   }
-  return kept.join("\n").trim() || text.trim();
+  const end = kept.findIndex((_, at) => isSignature(kept, at));
+  return kept.slice(0, end < 0 ? undefined : end).join("\n").trim() || text.trim();
 }
 
 const mostOfSignature = 8;

@@ -52,6 +52,8 @@ Deno.test("readEmail() leaves out what is quoted, and signatures", async () => {
       "-----Ursprüngliche Nachricht-----",
     ]
   ) assert.deepEqual(await textOf(`Yes.\n\n${start}\n\nMay I?`), ["Yes."]);
+  const long = `Yes.\n--\nAnn\nLtd\n\nOn Monday, Bob wrote:\n${"> May I?\n".repeat(9)}`;
+  assert.deepEqual(await textOf(long), ["Yes."], "a signature above a long quotation");
   // nothing else is there
   assert.deepEqual(await textOf("> All of it."), ["> All of it."]);
   // who answers below what they quote
