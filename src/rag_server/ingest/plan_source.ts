@@ -137,9 +137,8 @@ interface KnownFiles {
 
 /** The records, in the scopes of the run, whose files are gone. */
 function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileRecord[] {
-  return recordsInScope(files).filter(({ path }) =>
-    !kept.has(path) && !isWithin(path, files.found.unreadable)
-  );
+  const { unreadable } = files.found;
+  return recordsInScope(files).filter(({ path }) => !kept.has(path) && !isWithin(path, unreadable));
 }
 
 function recordsInScope({ source: { scopes }, records }: KnownFiles): FileRecord[] {

@@ -27,7 +27,9 @@ async function read(
   const location = `${folder.path}/${name}`;
   await Deno.writeFile(location, typeof content === "string" ? utf8(content) : content);
   const reading = await reader.read({ location, path: name }, undefined, signal);
-  return "hash" in reading ? { kind: reading.kind, title: reading.title, chunks: reading.chunks } : reading;
+  return reading.kind === "chunks"
+    ? { kind: reading.kind, title: reading.title, chunks: reading.chunks }
+    : reading;
 }
 
 Deno.test("createFileReader() gives a file's title and chunks, or why there are none", async () => {
