@@ -146,7 +146,7 @@ async function run(
   const notices = given.isAllConfigured ? ingestNotices(records, options.configured ?? []) : [];
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   /** What became of each source's files. What had text before may have none any more: `kept` are the paths of those that stay. */
-  const outcomes = plans.map((plan) => {
+  const results = plans.map((plan) => {
     const { found: { skipped, failed } } = plan;
     return { plan, kept: new Set<string>(), skipped: [...skipped], failed: [...failed] };
   });
@@ -162,7 +162,7 @@ async function run(
   const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
   let done = 0;
 
-  async function readFiles({ plan, kept, skipped, failed }: (typeof outcomes)[number]): Promise<void> {
+  async function readFiles({ plan, kept, skipped, failed }: (typeof results)[number]): Promise<void> {
     const source = plan.source.name;
     for (const file of plan.found.files) {
       if (stopping?.aborted) break;
@@ -185,9 +185,9 @@ async function run(
 
   let fault: ProviderError | undefined;
   try {
-    for (const outcome of outcomes) await readFiles(outcome);
+    for (const result of results) await readFiles(result);
     await writer.flush();
-    for (const { plan, kept, failed } of stopping?.aborted ? [] : outcomes) {
+    for (const { plan, kept, failed } of stopping?.aborted ? [] : results) {
       const { removable, refused } = removableOf(plan, kept, failed, options.isRemovalConfirmed);
       gone.push(...removable);
       refusals.push(...refused);
@@ -220,8 +220,8 @@ async function run(
   return {
     sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
     ...writer.counts(),
-    skipped: outcomes.flatMap(({ skipped }) => skipped),
-    failed: outcomes.flatMap(({ failed }) => failed),
+    skipped: results.flatMap(({ skipped }) => skipped),
+    failed: results.flatMap(({ failed }) => failed),
     unchanged,
     removed: removed.length,
     refusals,

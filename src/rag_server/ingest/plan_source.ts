@@ -153,8 +153,8 @@ const fewFiles = 9;
 const shownExamples = 3;
 
 /**
- * Of the files that are gone, those that may be removed, and why others stay. What could not be read may be one of them
- * under another name: in a folder that could not be listed any, else those of its format.
+ * Of the files that are gone, those that may be removed, and why others stay. A new one that could not be read may be one of
+ * them under another name: in a folder that could not be listed any, else those of its format.
  *
  * @param kept the paths of the files that are there
  */
@@ -167,15 +167,16 @@ export function removableOf(
   const gone = goneRecords(files, kept);
   const most = isConfirmed ? undefined : refuseRemoval(files, gone);
   if (most !== undefined) return { removable: [], refused: [most] };
-  const formats = new Set(failed.map(({ path }) => formatOf(path)));
-  const mayBe = ({ path }: FileRecord) => files.found.unreadable.size > 0 || formats.has(formatOf(path));
-  const held = isConfirmed ? [] : gone.filter(mayBe);
+  const unread = isConfirmed ? [] : failed.filter(({ path }) => !files.records.has(path));
+  const isAny = unread.some(({ path }) => files.found.unreadable.has(path));
+  const formats = new Set(unread.map(({ path }) => formatOf(path)));
+  const held = gone.filter(({ path }) => isAny || formats.has(formatOf(path)));
   const refused =
-    `Cannot remove ${held.length} files of source "${files.source.name}" (${examplesOf(held)}): what ` +
-    `could not be read (${
-      examplesOf(failed)
-    }) may be one of them under a new name; mend that, or run again with ` +
-    "-confirm-removal";
+    `Cannot remove ${held.length} of the files that are gone from source "${files.source.name}" ` +
+    `(${examplesOf(held)}): what could not be read (${
+      examplesOf(unread)
+    }) may be one of them under a new name; mend ` +
+    "that, or run again with -confirm-removal";
   return {
     removable: gone.filter((file) => !held.includes(file)),
     refused: held.length > 0 ? [refused] : [],

@@ -119,8 +119,7 @@ export function createFileReader(options: FileReaderOptions) {
     return reply.kind === "skipped" ? blank(hash) : reply;
   }
 
-  const blank = (hash: string) =>
-    ({ kind: "skipped", reason: noText, hash: sha256(`${hash} blank`) }) as const;
+  const blank = (own: string) => ({ kind: "skipped", reason: noText, hash: sha256(`${own} blank`) }) as const;
 
   /** What stands for a file's bytes elsewhere can be read from its record. */
   function hashOfMark(path: string, mark: string): string {

@@ -76,7 +76,7 @@ function statementsOf({ name, relation, key, schema, textColumn, vectorColumn }:
     /** Takes off the queue what has not changed since it was claimed. */
     finish: `DELETE FROM ${queueTable} q USING ${queued} AND n.is_same`,
     setAside: (reason: string) => `${update(`reason = ${quoteLiteral(reason)}`)} AND n.is_same`,
-    countFailure: update("attempts = q.attempts + 1"),
+    countError: update("attempts = q.attempts + 1"),
     // what failed alone waits for 1, 2, 4 … seconds; what changed or was locked as long as it has waited, up to 10
     release: update(`not_before = clock_timestamp() + CASE q.attempts WHEN 0
       THEN least(greatest(clock_timestamp() - q.since, '1 second'), '10 seconds')
@@ -193,7 +193,7 @@ export async function embedBatch({ session, column, embedding, logger, ...option
         await inParts(part.slice(0, middle), work);
         await inParts(part.slice(middle), work);
       } else if (mayPass && Number(first.attempts) + 1 < mostAttempts) {
-        await withItems(sql.countFailure, part);
+        await withItems(sql.countError, part);
       } else await setAside(first, error);
     }
   }

@@ -108,8 +108,8 @@ testWithPgvector(
       const summary = await fixture.ingest({ paths, isDryRun });
       assert.equal(summary.failed[0]?.path, "new.md");
       assert.deepEqual(summary.refusals, [
-        'Cannot remove 1 files of source "docs" (old.md): what could not be read (new.md) may be one of them under ' +
-        "a new name; mend that, or run again with -confirm-removal",
+        'Cannot remove 1 of the files that are gone from source "docs" (old.md): what could not be read (new.md) may be ' +
+        "one of them under a new name; mend that, or run again with -confirm-removal",
       ]);
       assert.equal(summary.removed, 1, "another format is another file");
     }
