@@ -118,6 +118,9 @@ testWithPgvector(
     assert.equal((await fixture.ingest({ paths })).refusals.length, 0);
     assert.deepEqual(await fixture.column(sources), ["new.md", "other.md"]);
     await fixture.write({ "docs/new.md": damaged, "docs/other.md": undefined });
+    // one that is known by its name is no other
+    assert.equal((await fixture.ingest({ paths })).removed, 1);
+    await fixture.write({ "docs/new.md": undefined, "docs/newer.md": damaged });
     assert.equal((await fixture.ingest({ paths, isRemovalConfirmed: true })).removed, 1);
   },
 );
