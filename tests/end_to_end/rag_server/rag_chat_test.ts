@@ -267,14 +267,14 @@ testWithPgvector("OpenAI's client asks pipelines as models", async (t) => {
       "GET /v1/models";
     const model = "handbook";
     for (
-      const asked of [
-        client.responses.create({ model, input: leave }),
-        client.completions.create({ model, prompt: leave }),
-        client.embeddings.create({ model, input: leave }),
+      const asking of [
+        () => client.responses.create({ model, input: leave }),
+        () => client.completions.create({ model, prompt: leave }),
+        () => client.embeddings.create({ model, input: leave }),
       ]
     ) {
       const none = { status: 404, type: "invalid_request_error", code: "not_found", param: null, message };
-      assertHas(await refusalOf(asked), none);
+      assertHas(await refusalOf(asking()), none);
     }
     // of Postern's own API
     const own = await fetch(`${url}/v1/pipelines/handbook/none`);
