@@ -24,7 +24,14 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { filesOf, planSource, removableOf, savePlans, type SourcePlan } from "./plan_source.ts";
+import {
+  filesOf,
+  goneRecords,
+  planSource,
+  refuseRemoval,
+  savePlans,
+  type SourcePlan,
+} from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { findRemoteFiles } from "./sources/find_remote_files.ts";
@@ -103,7 +110,7 @@ const ingestDefaults = {
  * those, `findFiles` finds the files, `createFileReader` reads those that changed and cuts them into chunks,
  * `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are of which file.
  * Chunks of new files are added, those of changed ones replaced, those of files that are gone removed, unless
- * `removableOf` objects. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run
+ * `refuseRemoval` objects. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run
  * goes on where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table
  * is made where it does not exist.
  *
@@ -145,11 +152,10 @@ async function run(
   const { plans, refusals } = await planSources(settings, given, { records, reader });
   const notices = given.isAllConfigured ? ingestNotices(records, options.configured ?? []) : [];
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
-  /** What became of each source's files. What had text before may have none any more: `kept` are the paths of those that stay. */
-  const results = plans.map((plan) => {
-    const { found: { skipped, failed } } = plan;
-    return { plan, kept: new Set<string>(), skipped: [...skipped], failed: [...failed] };
-  });
+  const notes = {
+    skipped: plans.flatMap(({ found }) => found.skipped),
+    failed: plans.flatMap(({ found }) => found.failed),
+  };
   const blank: (Pick<FileRecord, "source" | "path" | "hash"> & { record: FileRecord | undefined })[] = [];
   let unchanged = 0;
   await using writer = createChunkWriter({
@@ -157,41 +163,44 @@ async function run(
     session,
     target,
     onTableMade: (made) => savePlans(session, made, plans),
+    onRefused: ({ path }, reason) => notes.failed.push({ path, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
   const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
   let done = 0;
 
-  async function readFiles({ plan, kept, skipped, failed }: (typeof results)[number]): Promise<void> {
-    const source = plan.source.name;
-    for (const file of plan.found.files) {
+  /** Reads a source's files. Resolves with the paths of those that stay: what had text before may have none any more. */
+  async function readFiles({ found, records, source: { name: source } }: SourcePlan): Promise<Set<string>> {
+    const kept = new Set<string>();
+    for (const file of found.files) {
       if (stopping?.aborted) break;
       const { path } = file;
-      const record = plan.records.get(path);
+      const record = records.get(path);
       const reading = await reader.read(file, record, signal);
-      const fail = (reason: string) => void failed.push({ path, reason });
       if (reading.kind === "chunks") {
-        await writer.add({ ...reading, file, source, record, onRefused: fail });
-        reading.faults.forEach(fail);
+        await writer.add({ ...reading, file, source, record });
+        notes.failed.push(...reading.faults.map((reason) => ({ path, reason })));
       } else if (reading.kind === "unchanged") unchanged++;
-      else if (reading.kind === "failed") fail(reading.reason);
-      else skipped.push({ path, reason: reading.reason });
+      else notes[reading.kind].push({ path, reason: reading.reason });
       const blankHash = reading.kind === "skipped" ? reading.hash : undefined;
       if (reading.kind !== "skipped" || blankHash && blankHash === record?.hash) kept.add(path);
       else if (blankHash) blank.push({ source, path, hash: blankHash, record });
       onProgress?.({ phase: "files", done: ++done, total });
     }
+    return kept;
   }
 
   let fault: ProviderError | undefined;
   try {
-    for (const result of results) await readFiles(result);
-    await writer.flush();
-    for (const { plan, kept, failed } of stopping?.aborted ? [] : results) {
-      const { removable, refused } = removableOf(plan, kept, failed, options.isRemovalConfirmed);
-      gone.push(...removable);
-      refusals.push(...refused);
+    for (const plan of plans) {
+      const kept = await readFiles(plan);
+      if (stopping?.aborted) break;
+      const goneNow = goneRecords(plan, kept);
+      const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
+      if (refusal === undefined) gone.push(...goneNow);
+      else refusals.push(refusal);
     }
+    await writer.flush();
     // or the planner would take a new table for empty until the server looks at it
     if (target === undefined && !isDryRun && writer.counts().added > 0) {
       await session.query(`ANALYZE ${named.relation}`);
@@ -220,8 +229,7 @@ async function run(
   return {
     sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
     ...writer.counts(),
-    skipped: results.flatMap(({ skipped }) => skipped),
-    failed: results.flatMap(({ failed }) => failed),
+    ...notes,
     unchanged,
     removed: removed.length,
     refusals,

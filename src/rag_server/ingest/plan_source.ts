@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { pathBelow, type Source } from "./assign_sources.ts";
-import { type FileNote, type FoundFiles, isWithin } from "./find_files.ts";
-import { formatOf } from "./formats/document_formats.ts";
+import { type FoundFiles, isWithin } from "./find_files.ts";
 import { isInside, isThere } from "./given_paths.ts";
 import { type FileRecord, type IngestRecords, moveRecords, saveSource } from "./ingest_record.ts";
 import type { IngestTable } from "./ingest_table.ts";
@@ -135,10 +134,15 @@ interface KnownFiles {
   readonly records: ReadonlyMap<string, FileRecord>;
 }
 
-/** The records, in the scopes of the run, whose files are gone. */
-function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileRecord[] {
-  const { unreadable } = files.found;
-  return recordsInScope(files).filter(({ path }) => !kept.has(path) && !isWithin(path, unreadable));
+/**
+ * The records, in the scopes of the run, whose files are gone.
+ *
+ * @param kept the paths of the files that are there
+ */
+export function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileRecord[] {
+  return recordsInScope(files).filter(({ path }) =>
+    !kept.has(path) && !isWithin(path, files.found.unreadable)
+  );
 }
 
 function recordsInScope({ source: { scopes }, records }: KnownFiles): FileRecord[] {
@@ -152,49 +156,12 @@ const fewFiles = 9;
 /** How many of the files that would be removed are named. */
 const shownExamples = 3;
 
-/**
- * Of the files that are gone, those that may be removed, and why others stay. A new one that could not be read may be one of
- * them under another name: in a folder that could not be listed any, else those of its format.
- *
- * @param kept the paths of the files that are there
- */
-export function removableOf(
-  files: KnownFiles,
-  kept: ReadonlySet<string>,
-  failed: readonly FileNote[],
-  isConfirmed = false,
-): { readonly removable: readonly FileRecord[]; readonly refused: readonly string[] } {
-  const gone = goneRecords(files, kept);
-  const most = isConfirmed ? undefined : refuseRemoval(files, gone);
-  if (most !== undefined) return { removable: [], refused: [most] };
-  const unread = isConfirmed ? [] : failed.filter(({ path }) => !files.records.has(path));
-  const isAny = unread.some(({ path }) => files.found.unreadable.has(path));
-  const formats = new Set(unread.map(({ path }) => formatOf(path)));
-  const held = gone.filter(({ path }) => isAny || formats.has(formatOf(path)));
-  const refused =
-    `Cannot remove ${held.length} of the files that are gone from source "${files.source.name}" ` +
-    `(${examplesOf(held)}): what could not be read (${
-      examplesOf(unread)
-    }) may be one of them under a new name; mend ` +
-    "that, or run again with -confirm-removal";
-  return {
-    removable: gone.filter((file) => !held.includes(file)),
-    refused: held.length > 0 ? [refused] : [],
-  };
-}
-
-function examplesOf(files: readonly { readonly path: string }[]): string {
-  const shown = files.map(({ path }) => path).slice(0, shownExamples).join(", ");
-  return files.length > shownExamples ? `${shown}, …` : shown;
-}
-
 /** Why files are not removed: they are many, and most of those that are known, as where a folder is not mounted. */
-function refuseRemoval(files: KnownFiles, gone: readonly FileRecord[]): string | undefined {
+export function refuseRemoval(files: KnownFiles, gone: readonly FileRecord[]): string | undefined {
   const known = recordsInScope(files).length;
   if (gone.length <= fewFiles || gone.length * 2 <= known) return undefined;
   const { name, folder } = files.source;
-  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}" (${
-    examplesOf(gone)
-  }): that is most ` +
+  const examples = gone.slice(0, shownExamples).map(({ path }) => path).join(", ");
+  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}" (${examples}, …): that is most ` +
     `of them; look whether ${folder} is complete, and if it is, run again with -confirm-removal`;
 }

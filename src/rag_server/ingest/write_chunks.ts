@@ -30,6 +30,8 @@ interface ChunkWriterOptions {
   readonly isDryRun: boolean;
   /** Called once the table has been made, before its first row is written. */
   readonly onTableMade: (table: IngestTable) => Promise<void>;
+  /** Called with what the table did not take, a file at a time. */
+  readonly onRefused: (file: FoundFile, reason: string) => void;
   /** Called for files of many chunks, with how many of them are embedded. */
   readonly onEmbedded: (done: number, total: number) => void;
 }
@@ -45,8 +47,6 @@ interface ReadFile {
   readonly chunks: readonly Chunk[];
   /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
-  /** Called where the table does not take it. */
-  readonly onRefused: (reason: string) => void;
 }
 
 interface PendingFile extends ReadFile {
@@ -70,7 +70,7 @@ const keptVectorBytes = 32 * 1024 * 1024;
  * up to as many chunks again.
  */
 export function createChunkWriter(options: ChunkWriterOptions) {
-  const { session, embedding, signal, batchChunks, isDryRun, onTableMade, onEmbedded } = options;
+  const { session, embedding, signal, batchChunks, isDryRun, onTableMade, onRefused, onEmbedded } = options;
   let { target } = options;
   let hasCheckedLength = false;
   let pending: PendingFile[] = [];
@@ -89,7 +89,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     const ready = await withKnownRows(file);
     if (isDryRun) {
       const refused = target && await refusedValue(session, target, ready);
-      return refused === undefined ? count(ready) : file.onRefused(refused);
+      return refused === undefined ? count(ready) : onRefused(file.file, refused);
     }
     pending.push(ready);
     newTexts += addedOf(ready.chunks).length;
@@ -172,7 +172,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
       await writeFile(session, target, file, vectors);
     } catch (error) {
       if (!isAboutData(error)) throw error;
-      return file.onRefused(await refusedValue(session, target, file) ?? error.message);
+      return onRefused(file.file, await refusedValue(session, target, file) ?? error.message);
     }
     count(file);
   }

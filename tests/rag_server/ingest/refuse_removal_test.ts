@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { testWithPgvector } from "../../support/database.ts";
-import { countedEmbedding, countsOf, createIngestFixture, table } from "./ingest_fixture.ts";
+import { countedEmbedding, countsOf, createIngestFixture } from "./ingest_fixture.ts";
 
 const nothing = { added: 0, changed: 0, unchanged: 0, removed: 0, chunksWritten: 0 };
 
@@ -92,75 +92,4 @@ testWithPgvector("files that no longer hold text are removed, but not most of th
   assert.match(refused.refusals[0] ?? "", /^Cannot remove 11 of the 12 known files/);
   assert.deepEqual(countsOf(refused), { ...nothing, changed: 1, chunksWritten: 1 });
   assert.equal((await fixture.ingest({ paths, isRemovalConfirmed: true })).removed, 11);
-});
-
-testWithPgvector(
-  "a file that is renamed and damaged at once keeps its rows until it can be read",
-  async () => {
-    await using fixture = await createIngestFixture();
-    await fixture.write({ "docs/old.md": "One.", "docs/other.md": "Two.", "docs/note.txt": "Three." });
-    const paths = [join(fixture.folder, "docs")];
-    const sources = "SELECT source FROM docs ORDER BY 1";
-    await fixture.ingest({ paths });
-    const damaged = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 4\n";
-    await fixture.write({ "docs/old.md": undefined, "docs/note.txt": undefined, "docs/new.md": damaged });
-    for (const isDryRun of [true, false]) {
-      const summary = await fixture.ingest({ paths, isDryRun });
-      assert.equal(summary.failed[0]?.path, "new.md");
-      assert.deepEqual(summary.refusals, [
-        'Cannot remove 1 of the files that are gone from source "docs" (old.md): what could not be read (new.md) may be ' +
-        "one of them under a new name; mend that, or run again with -confirm-removal",
-      ]);
-      assert.equal(summary.removed, 1, "another format is another file");
-    }
-    assert.deepEqual(await fixture.column(sources), ["old.md", "other.md"]);
-    await fixture.write({ "docs/new.md": "One." });
-    assert.equal((await fixture.ingest({ paths })).refusals.length, 0);
-    assert.deepEqual(await fixture.column(sources), ["new.md", "other.md"]);
-    await fixture.write({ "docs/new.md": damaged, "docs/other.md": undefined });
-    // one that is known by its name is no other
-    assert.equal((await fixture.ingest({ paths })).removed, 1);
-    await fixture.write({ "docs/new.md": undefined, "docs/newer.md": damaged });
-    assert.equal((await fixture.ingest({ paths, isRemovalConfirmed: true })).removed, 1);
-  },
-);
-
-testWithPgvector("what a column does not take may be a renamed file too", async () => {
-  await using fixture = await createIngestFixture();
-  const rules = { ...table, metadata: { version: "front_matter.version" } };
-  await fixture.database.query(
-    "CREATE EXTENSION vector; CREATE TABLE docs (id bigserial PRIMARY KEY, content text, embedding vector, version int, " +
-      "source text)",
-  );
-  await fixture.write({ "docs/old.md": "---\nversion: 1\n---\nOne." });
-  const paths = [join(fixture.folder, "docs")];
-  await fixture.ingest({ paths, table: rules });
-  await fixture.write({ "docs/old.md": undefined, "docs/new.md": "---\nversion: two\n---\nOne." });
-  const summary = await fixture.ingest({ paths, table: rules });
-  assert.deepEqual([summary.removed, summary.failed.length, summary.refusals.length], [0, 1, 1]);
-  assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["old.md"]);
-});
-
-testWithPgvector("a folder that was renamed and cannot be listed keeps its files' rows", async () => {
-  await using fixture = await createIngestFixture();
-  await fixture.write({
-    "docs/a.md": "One.",
-    "docs/api/b.md": "Two.",
-    "docs/~$a.docx": "An open file's mark",
-  });
-  const docs = join(fixture.folder, "docs");
-  await fixture.ingest({ paths: [docs] });
-  await Deno.rename(join(docs, "api"), join(docs, "api2"));
-  const listed = Deno.readDir;
-  Deno.readDir = (path) => {
-    if (String(path) === join(docs, "api2")) throw new Deno.errors.PermissionDenied();
-    return listed(path);
-  };
-  try {
-    const summary = await fixture.ingest({ paths: [docs] });
-    assert.deepEqual([summary.removed, summary.refusals.length], [0, 1]);
-    assert.deepEqual(summary.skipped, [{ path: "~$a.docx", reason: "it is hidden" }]);
-  } finally {
-    Deno.readDir = listed;
-  }
 });
