@@ -103,6 +103,9 @@ function chatRouteOf(path: string): string | undefined {
   return /^\/v1\/models\/[^/]+$/.test(path) ? "/v1/models/{id}" : undefined;
 }
 
+/** Whether a client of OpenAI's API may be asking: for what there is of it, or for what there is not. */
+const isOfChat = (path: string) => /^\/v1\/(?!pipelines\/)/.test(path) && routeOf(path) === "other";
+
 /** Stands for any caller whom a proxy names. Lists are the same for all of them. */
 const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", groups: [] };
 
@@ -116,7 +119,7 @@ function principalOf({ env: { principal } }: RagContext): Principal {
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Served {
   const { authentication, forwardedIdentity, pipelines, quotas, hasChat = false, logger } = options;
-  const errorAt = (path: string) => hasChat && chatRouteOf(path) !== undefined ? chatErrorReply : errorReply;
+  const errorAt = (path: string) => hasChat && isOfChat(path) ? chatErrorReply : errorReply;
   const login = authentication?.login;
   const endSession = login && authentication?.endSession;
   const app = new Hono<{ Bindings: RouteBindings }>();
@@ -230,7 +233,9 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       return model ? jsonReply(JSON.stringify(model)) : chatErrorReply(noPipeline(name));
     });
   }
-  app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
+  const ofOpenai = hasChat ? `; of OpenAI's API there are POST ${chatPath} and GET ${modelsPath}` : "";
+  const message = `there is nothing at this path${ofOpenai}`;
+  app.notFound(({ req }) => errorAt(req.path)({ code: "NOT_FOUND", message }));
   app.onError((error, { req, env }) => {
     const { method, path } = req;
     logger.error("Request failed", { request: env.requestId, method, path, error, stack: error.stack });

@@ -97,7 +97,8 @@ export function byPath(one: { readonly path: string }, other: { readonly path: s
 }
 
 function leftOut({ name, isSymlink, isDirectory, isFile }: Deno.DirEntry): string | undefined {
-  if (name.startsWith(".")) return "it is hidden";
+  // Office's marks of open files, and what a file system's check saves
+  if (/^(?:\.|~\$|lost\+found$)/.test(name)) return "it is hidden";
   if (isSymlink) return "it is a symbolic link";
   if (name === "node_modules") return "it holds installed packages";
   return isDirectory || isFile ? undefined : "it is not a regular file";

@@ -15,6 +15,7 @@ import {
   readRecords,
   removeFile,
   removeSource,
+  saveRecord,
 } from "./ingest_record.ts";
 import {
   indexNewTable,
@@ -155,6 +156,7 @@ async function run(
     skipped: plans.flatMap(({ found }) => found.skipped),
     failed: plans.flatMap(({ found }) => found.failed),
   };
+  const blank: (Pick<FileRecord, "source" | "path" | "hash"> & { record: FileRecord | undefined })[] = [];
   let unchanged = 0;
   await using writer = createChunkWriter({
     ...settings,
@@ -168,18 +170,21 @@ async function run(
   let done = 0;
 
   /** Reads a source's files. Resolves with the paths of those that stay: what had text before may have none any more. */
-  async function readFiles({ found, records, source }: SourcePlan): Promise<Set<string>> {
+  async function readFiles({ found, records, source: { name: source } }: SourcePlan): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const file of found.files) {
       if (stopping?.aborted) break;
-      const record = records.get(file.path);
+      const { path } = file;
+      const record = records.get(path);
       const reading = await reader.read(file, record, signal);
-      if (reading.kind !== "skipped") kept.add(file.path);
       if (reading.kind === "chunks") {
-        await writer.add({ ...reading, file, source: source.name, record });
-        notes.failed.push(...reading.faults.map((reason) => ({ path: file.path, reason })));
+        await writer.add({ ...reading, file, source, record });
+        notes.failed.push(...reading.faults.map((reason) => ({ path, reason })));
       } else if (reading.kind === "unchanged") unchanged++;
-      else notes[reading.kind].push({ path: file.path, reason: reading.reason });
+      else notes[reading.kind].push({ path, reason: reading.reason });
+      const blankHash = reading.kind === "skipped" ? reading.hash : undefined;
+      if (reading.kind !== "skipped" || blankHash && blankHash === record?.hash) kept.add(path);
+      else if (blankHash) blank.push({ source, path, hash: blankHash, record });
       onProgress?.({ phase: "files", done: ++done, total });
     }
     return kept;
@@ -213,6 +218,10 @@ async function run(
       await removeFile(session, target, record);
       onProgress?.({ phase: "removed files", done: at + 1, total: removed.length });
     }
+  }
+  for (const { record, ...file } of blank) {
+    const isFree = record === undefined || removed.includes(record);
+    if (written !== undefined && isFree) await saveRecord(session, written, file, []);
   }
   if (removedSource !== undefined && target !== undefined && !isDryRun) {
     await removeSource(session, target, removedSource);

@@ -41,8 +41,9 @@ export interface IngestTable {
   readonly details: ReadonlyMap<string, string>;
   /** The columns that rules fill. */
   readonly metadata: readonly string[];
-  /** Those of them that hold lists, not quoted. */
+  /** Those of them that hold lists, and those of whole numbers; not quoted. */
   readonly lists: ReadonlySet<string>;
+  readonly integers: ReadonlySet<string>;
 }
 
 /** A relation's qualified name, and its oid where it exists. */
@@ -107,6 +108,8 @@ export async function readIngestTable(
     if (!taken.includes(column) && !column.isGenerated) return column;
     throw fail(`metadata.${name} cannot fill column "${name}": that has values of its own`);
   });
+  const ofType = (types: RegExp) =>
+    new Set(byRules.filter(({ typeName }) => types.test(typeName)).map(({ name }) => name));
   const others = [...columns.values()].filter((column) => ![...taken, ...byRules].includes(column));
   const details = new Map(others.filter(fitsDetail).map(({ name, type }) => [name, type.sqlType]));
   const missing = others.find(({ name, needsValue }) => needsValue && !details.has(name));
@@ -123,7 +126,8 @@ export async function readIngestTable(
     needsId,
     details,
     metadata: byRules.map(({ quoted }) => quoted),
-    lists: new Set(byRules.filter(({ typeName }) => typeName.startsWith("_")).map(({ name }) => name)),
+    lists: ofType(/^_/),
+    integers: ofType(/^_?int[248]$/),
   };
 }
 

@@ -8,7 +8,7 @@ import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
 import { formatOf } from "./formats/document_formats.ts";
-import { readerVersion } from "./formats/read_document.ts";
+import { noText, readerVersion } from "./formats/read_document.ts";
 import type { MetadataRules } from "./metadata_rules.ts";
 import type { PageTexts } from "./formats/read_pdf.ts";
 import { runOcr } from "./run_ocr.ts";
@@ -37,7 +37,10 @@ type FileReading =
     /** Why some of its pages are left out. */
     readonly faults: readonly string[];
   })
-  | Exclude<SourceReply, { kind: "chunks" | "pages" }>;
+  | (Exclude<SourceReply, { kind: "chunks" | "pages" }> & {
+    /** Where a program found no text in its pages: with a record of this it is not asked again. */
+    readonly hash?: string;
+  });
 
 export type FileReader = ReturnType<typeof createFileReader>;
 
@@ -112,8 +115,11 @@ export function createFileReader(options: FileReaderOptions) {
       return { ...reply, hash: isWhole ? hash : sha256(`${hash} in part`), faults };
     }
     // what failed may have been all the text
-    return isWhole && reply.kind !== "pages" ? reply : { kind: "failed", reason: faults.join("; ") };
+    if (!isWhole || reply.kind === "pages") return { kind: "failed", reason: faults.join("; ") };
+    return reply.kind === "skipped" ? blank(hash) : reply;
   }
+
+  const blank = (own: string) => ({ kind: "skipped", reason: noText, hash: sha256(`${own} blank`) }) as const;
 
   /** What stands for a file's bytes elsewhere can be read from its record. */
   function hashOfMark(path: string, mark: string): string {
@@ -168,6 +174,7 @@ export function createFileReader(options: FileReaderOptions) {
       if (bytes === undefined) return { kind: "skipped", reason: tooLarge(maxFileBytes) };
       const hash = given.mark === undefined ? hashOf(path, bytes) : hashOfMark(path, given.mark);
       if (record?.isWhole && hash === record.hash) return { kind: "unchanged" };
+      if (record?.hash === blank(hash).hash) return blank(hash);
       signal.throwIfAborted();
       const name = given.suffix === undefined ? path : `${path.replace(/\/$/, "")}.${given.suffix}`;
       return await readPages(name, bytes, hash, signal);

@@ -308,12 +308,18 @@ function detailsOf({ details, metadata }: IngestTable): { name: string; value: s
 const fileSql = ({ relation }: IngestTable) =>
   `(SELECT $2::text AS source, $3::text AS title, jsonb_populate_record(NULL::${relation}, $4::jsonb) AS filled) file`;
 
-/** A value alone is a list of one where the column holds lists. */
-function fileValues({ lists }: IngestTable, { file: { path }, title, metadata }: ReadFile) {
-  const values = Object.entries(metadata).map(([name, value]) =>
-    [name, lists.has(name) && value !== null && !Array.isArray(value) ? [value] : value] as const
-  );
+/** A value alone is a list of one where the column holds lists, and `3.0` is 3 where it holds whole numbers. */
+function fileValues({ lists, integers }: IngestTable, { file: { path }, title, metadata }: ReadFile) {
+  const values = Object.entries(metadata).map(([name, value]) => {
+    const fit = lists.has(name) && value !== null && !Array.isArray(value) ? [value] : value;
+    return [name, integers.has(name) ? wholeOf(fit) : fit] as const;
+  });
   return [path, title, JSON.stringify(Object.fromEntries(values))];
+}
+
+function wholeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(wholeOf);
+  return typeof value === "string" ? value.replace(/^([+-]?\d+)\.0+$/, "$1") : value;
 }
 
 async function updateKept(

@@ -262,6 +262,23 @@ testWithPgvector("OpenAI's client asks pipelines as models", async (t) => {
       assert.equal(response.headers.get("allow"), allow);
       assertHas((await response.json()).error, { type: "invalid_request_error", code: "method_not_allowed" });
     }
+    const message =
+      "404 there is nothing at this path; of OpenAI's API there are POST /v1/chat/completions and " +
+      "GET /v1/models";
+    const model = "handbook";
+    for (
+      const asking of [
+        () => client.responses.create({ model, input: leave }),
+        () => client.completions.create({ model, prompt: leave }),
+        () => client.embeddings.create({ model, input: leave }),
+      ]
+    ) {
+      const none = { status: 404, type: "invalid_request_error", code: "not_found", param: null, message };
+      assertHas(await refusalOf(asking()), none);
+    }
+    // of Postern's own API
+    const own = await fetch(`${url}/v1/pipelines/handbook/none`);
+    assert.equal((await own.json()).error.code, "NOT_FOUND");
     const broken = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: "{" });
     assert.equal(broken.status, 400);
     assert.equal((await broken.json()).error.message, "the body: expected JSON");

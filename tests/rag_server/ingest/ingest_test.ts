@@ -315,6 +315,31 @@ testWithPgvector(
   },
 );
 
+testWithPgvector(
+  "a scan without text is not given to the program for OCR again until it changes",
+  async () => {
+    await using fixture = await createIngestFixture();
+    const [log, texts] = [join(fixture.folder, "log"), join(fixture.folder, "texts")];
+    await fixture.write({ "docs/a.md": "Text.", "docs/blank.pdf": examplePdf([[]]), log: "", texts: "" });
+    const ocrCommand = ["/bin/sh", "-c", `echo asked >> ${log}; cat ${texts}`];
+    const ingest = () => fixture.ingest({ ocrCommand, paths: [join(fixture.folder, "docs")] });
+    const asked = async () => (await Deno.readTextFile(log)).split("\n").length - 1;
+    for (let run = 0; run < 3; run++) {
+      const { skipped, removed } = await ingest();
+      assert.deepEqual([skipped, removed], [[{ path: "blank.pdf", reason: "it holds no text" }], 0]);
+      assert.equal(await asked(), 1);
+    }
+    await fixture.write({ "docs/blank.pdf": examplePdf([[], []]), texts: "Typed." });
+    assert.equal((await ingest()).changed, 1);
+    // one that has lost its text loses its rows
+    await fixture.write({ "docs/blank.pdf": examplePdf([[]]), texts: "" });
+    assert.equal((await ingest()).removed, 1);
+    assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["a.md"]);
+    const before = await asked();
+    assert.deepEqual([(await ingest()).removed, await asked()], [0, before]);
+  },
+);
+
 testWithPgvector("a dry run says what would be done, and neither writes nor asks the provider", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ "a.md": "One.", "b.md": "Two.", "c.md": "Three.", "d.xml": "{}" });

@@ -58,7 +58,7 @@ testWithPgvector("ingest() fills columns of any type with numbers as front matte
   await using fixture = await createIngestFixture();
   await fixture.write({ "a.txt": "Some text." });
   const matter = "version: 1.10\nbuild: 0012\nticket: 12345678901234567890\nparts: [1.10, 0012]\n" +
-    "isOpen: True\nday: 2024-05-17\nmore: { count: 12, ok: true }";
+    "whole: 3.0\nwholes: [3.0, 4]\nisOpen: True\nday: 2024-05-17\nmore: { count: 12, ok: true }";
   const rules = {
     version: "version",
     version_number: "version",
@@ -68,6 +68,10 @@ testWithPgvector("ingest() fills columns of any type with numbers as front matte
     ticket_number: "ticket",
     parts: "parts",
     part_numbers: "parts",
+    whole: "whole",
+    whole_number: "whole",
+    wholes: "wholes",
+    whole_list: "whole",
     is_open: "isOpen",
     day: "day",
     more: "more",
@@ -75,7 +79,7 @@ testWithPgvector("ingest() fills columns of any type with numbers as front matte
   await fixture.ingest();
   await fixture.database.query(`ALTER TABLE docs ADD version text, ADD version_number numeric, ADD build text,
     ADD build_number int, ADD ticket text, ADD ticket_number numeric, ADD parts text[], ADD part_numbers numeric[],
-    ADD is_open boolean, ADD day date, ADD more jsonb`);
+    ADD whole text, ADD whole_number int, ADD wholes bigint[], ADD whole_list int[], ADD is_open boolean, ADD day date, ADD more jsonb`);
   await fixture.write({ "a.md": `---\n${matter}\n---\n# Use\n\nSwitch it on.` });
   const metadata = Object.fromEntries(
     Object.entries(rules).map(([column, key]) => [column, `front_matter.${key}`]),
@@ -91,6 +95,10 @@ testWithPgvector("ingest() fills columns of any type with numbers as front matte
     "12345678901234567890",
     "{1.10,0012}",
     "{1.10,12}",
+    "3.0",
+    "3",
+    "{3,4}",
+    "{3}",
     "true",
     "2024-05-17",
     '{"ok": true, "count": 12}',

@@ -74,16 +74,6 @@ function unmarkedUtf16(bytes: Uint8Array): string | undefined {
   return odd > even ? "utf-16le" : "utf-16be";
 }
 
-const ofWindows = [...new TextDecoder(oldEncoding).decode(Uint8Array.from({ length: 256 }, (_, at) => at))];
-const bytesOfWindows = new Map(ofWindows.map((letter, byte) => [letter, byte]));
-
-/** A text whose UTF-8 was taken for Windows-1252, as it should be; any other as it is. */
-export function repaired(text: string): string {
-  if (!/[\u00c2-\u00f4]/.test(text)) return text;
-  const bytes = Uint8Array.from(text, (letter) => bytesOfWindows.get(letter) ?? 0);
-  return bytes.includes(0) ? text : decodeAs("utf-8", bytes) ?? text;
-}
-
 const sampleBytes = 65_536;
 
 /** No text has NULs, and hardly any other control characters than blanks, form feeds and escapes. */

@@ -45,10 +45,14 @@ const rightToLeft = /[\u0590-\u08ff]/;
 /** Between cells, in sizes of their type; blanks in justified lines are narrower. */
 const cellGap = 0.9;
 
-/** A page's lines in the order in which people read them: column by column, above and below what is wider than one. */
-export function pageLines(cells: readonly PdfCell[], page: number): PdfLine[] {
+/**
+ * A page's lines in the order in which people read them: column by column, above and below what is wider than one.
+ *
+ * @param starts where columns begin on the pages before, in points; takes those of this page
+ */
+export function pageLines(cells: readonly PdfCell[], page: number, starts: Set<number>): PdfLine[] {
   const isLeftwards = cells.filter(({ text }) => rightToLeft.test(text)).length * 2 > cells.length;
-  return columnsOf(cells, isLeftwards).flatMap((found, column) =>
+  return columnsOf(cells, isLeftwards, starts).flatMap((found, column) =>
     rowsOf(found).map((cellsOfRow) => {
       const row = joinCells(cellsOfRow, isLeftwards);
       const widest = row.reduce((most, cell) => cell.text.length > most.text.length ? cell : most);
@@ -153,22 +157,22 @@ function fromTop(cells: readonly PdfCell[]): PdfCell[] {
   return cells.toSorted((one, other) => other.y - one.y);
 }
 
-/** Text in columns has lines of so many letters, and so many lines; cells of tables have fewer. */
+/** Text in columns has lines of so many letters, and a first page of so many lines; cells of tables have fewer. */
 const [shortestLine, fewestLines] = [18, 4];
 /** In points. */
 const narrowestGutter = 4;
 const mostTried = 50;
 
 /** Cells by the columns of their page, in reading order. What spans several columns is one of its own. */
-function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean): PdfCell[][] {
-  const found = findGutter(cells);
+function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean, starts: Set<number>): PdfCell[][] {
+  const found = findGutter(cells, starts);
   if (found === undefined) return [[...cells]];
   const columns: PdfCell[][] = [];
   let [left, right, spanning]: [PdfCell[], PdfCell[], PdfCell[]] = [[], [], []];
   const end = () => {
     if (spanning.length > 0) columns.push(spanning);
     for (const side of isLeftwards ? [right, left] : [left, right]) {
-      if (side.length > 0) columns.push(...columnsOf(side, isLeftwards));
+      if (side.length > 0) columns.push(...columnsOf(side, isLeftwards, starts));
     }
     [left, right, spanning] = [[], [], []];
   };
@@ -183,7 +187,7 @@ function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean): PdfCell[][]
 }
 
 /** Where the column begins that the fewest cells reach into from the left. */
-function findGutter(cells: readonly PdfCell[]): { x: number; spanning: Set<PdfCell> } | undefined {
+function findGutter(cells: readonly PdfCell[], starts: Set<number>) {
   const rows = rowsOf(cells);
   const tableRows = rows.filter((row) =>
     row.length > 2 && row.every(({ text }) => text.length < shortestLine)
@@ -199,7 +203,10 @@ function findGutter(cells: readonly PdfCell[]): { x: number; spanning: Set<PdfCe
     }
     const rest = cells.filter((cell) => !spanning.has(cell));
     if (spanning.size > rest.length) continue;
-    if (isText(rest.filter((cell) => cell.right < x)) && isText(rest.filter((cell) => cell.x >= x))) {
+    const { true: left = [], false: right = [] } = Object.groupBy(rest, (cell) => `${cell.right < x}`);
+    const fewest = starts.has(Math.round(x)) ? 1 : fewestLines;
+    if (isText(left, fewest) && isText(right, fewest)) {
+      starts.add(Math.round(x));
       return { x, spanning };
     }
   }
@@ -221,8 +228,8 @@ function columnStarts(cells: readonly PdfCell[]): number[] {
 }
 
 /** Numbers may stand at the ends of a text's lines. */
-function isText(cells: readonly PdfCell[]): boolean {
+function isText(cells: readonly PdfCell[], fewest: number): boolean {
   const texts = cells.map(({ text }) => text).filter((text) => /\p{L}/u.test(text));
   const lengths = texts.map(({ length }) => length).sort((one, other) => one - other);
-  return lengths.length >= fewestLines && (lengths[lengths.length >> 1] ?? 0) >= shortestLine;
+  return lengths.length >= fewest && (lengths[lengths.length >> 1] ?? 0) >= shortestLine;
 }

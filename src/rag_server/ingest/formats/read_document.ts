@@ -25,7 +25,7 @@ type DocumentReading =
 export const noText = "it holds no text";
 
 /** Changes with what `readDocument` makes of a file. */
-export const readerVersion = 9;
+export const readerVersion = 10;
 
 type TextReader = (text: string, title: string) => SourceDocument;
 type BytesReader = (bytes: Uint8Array, title: string) => SourceDocument | Promise<SourceDocument>;

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { SourceDocument } from "../../../text/chunk_document.ts";
-import { decodeText, repaired } from "./decode_text.ts";
+import { decodeText } from "./decode_text.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 import { addHtml } from "./read_html.ts";
 import { Parser } from "htmlparser2";
-import postalMime, { type Address, decodeWords, type Email } from "postal-mime";
+import postalMime, { type Address, type Email } from "postal-mime";
 
 /**
  * A message's text without replies that it quotes and its signature, below who wrote it when to whom. Of attachments only
@@ -14,11 +14,10 @@ import postalMime, { type Address, decodeWords, type Email } from "postal-mime";
  */
 export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
   const mail = await parse(bytes);
-  const subject = mail.subject && repaired(mail.subject);
+  const { subject, date, from, to = [], cc = [], attachments, html } = mail;
   const isReply = !/^(?:fwd?|wg|tr|rv|enc)\s*:/i.test(subject ?? "") &&
     (/^(?:re|aw|antw|sv|res|rif|odp)\s*:/i.test(subject ?? "") ||
       mail.headers.some(({ key }) => key === "in-reply-to" || key === "references"));
-  const { date, from, to = [], cc = [], attachments } = mail;
   if (from === undefined && subject === undefined && date === undefined) throw new Error("it is no e-mail");
   const type = mail.headers.find(({ key }) => key === "content-type")?.value ?? "";
   if (/multipart\/encrypted|enveloped-data/i.test(type)) throw new Error("it is encrypted");
@@ -31,8 +30,8 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
     ["Date", date?.replace(/T(\d\d:\d\d).*/, " $1 UTC")],
     ["Attachments", names.join(", ")],
   ].flatMap(([name, value]) => value ? [`${name}: ${value}`] : []);
-  builder.block("paragraph", repaired(head.join("\n")));
-  const [text, html] = [repaired(mail.text?.trim() ?? ""), mail.html && repaired(mail.html)];
+  builder.block("paragraph", head.join("\n"));
+  const text = mail.text?.trim() ?? "";
   if (text !== "" && !(html && isStub(text, html))) {
     for (const paragraph of ownText(text, isReply).split(/\n\s*\n/)) {
       builder.block(/^\s*(?:[-*•]|\d{1,3}[.)])\s/.test(paragraph) ? "list" : "paragraph", paragraph);
@@ -41,48 +40,31 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
   return builder.build(subject, fallbackTitle);
 }
 
-/** What is not in the encoding that a message names, or UTF-8 where it names none, is read as its letters show. */
-async function parse(bytes: Uint8Array): Promise<Email> {
-  const mail = await parseMarked(bytes);
-  if (!JSON.stringify({ ...mail, attachments: [] }).includes("\ufffd")) return mail;
-  const text = decodeText(bytes, undefined);
-  return text === undefined ? mail : await parseMarked(new TextEncoder().encode(text));
-}
-
 /** An encoding that keeps bytes as they are: above ASCII as U+F780 to U+F7FF (Encoding Standard, section 14.5). */
 const asBytes = "; charset=x-user-defined";
 
-/** Texts whose encoding is not told are parsed as bytes, and decoded as files are. */
-async function parseMarked(bytes: Uint8Array): Promise<Email> {
+/** Many a message names another encoding than it has: texts are parsed as bytes, and decoded as files are. */
+async function parse(bytes: Uint8Array): Promise<Email> {
   const written = Buffer.from(bytes).toString("latin1");
-  const head = /^[^]*?\n\r?\n/.exec(written)?.[0] ?? "";
-  const marked =
-    (/^content-type:/im.test(head) || !/^\S+:/.test(head) ? "" : `Content-Type: text/plain\r\n`) +
-    written;
-  const whole = marked.replace(/^content-type:\s*text\/[\w.-]+(?:[^\r\n]|\r?\n[ \t])*/gim, (field) => {
-    const label = /charset\s*=\s*"?([^\s";]+)/i.exec(field)?.[1];
-    return label === undefined || !isKnown(label)
-      ? field.replace(/\/[\w.-]+/, (type) => type + asBytes)
-      : field;
+  const [raw = ""] = /^[^]*?\n\r?\n/.exec(written) ?? [];
+  // the parser takes it for UTF-8
+  const head = Buffer.from(decodeText(Buffer.from(raw, "latin1"), undefined) ?? "").toString("latin1");
+  const isTyped = /^content-type:/im.test(head) || !/^\S+:/.test(head);
+  const whole = (isTyped ? "" : "Content-Type: text/plain\r\n") + head + written.slice(raw.length);
+  const labels: (string | undefined)[] = [];
+  const marked = whole.replace(/^content-type:\s*text\/[\w.-]+(?:[^\r\n]|\r?\n[ \t])*/gim, (field) => {
+    labels.push(/charset\s*=\s*"?(?:x-(?!mac))?([^\s";]+)/i.exec(field)?.[1]);
+    return field.replace(/\/[\w.-]+/, (type) => type + asBytes);
   });
-  const mail = await postalMime.parse(Buffer.from(whole, "latin1"), { forceRfc822Attachments: true });
-  return { ...mail, text: mail.text && decoded(mail.text), html: mail.html && decoded(mail.html) };
-}
-
-/** Whether the parser decodes by it, and not as Windows-1252 for want of better. */
-function isKnown(label: string): boolean {
-  return !/ascii/i.test(label) &&
-    (/1252|8859-?_?1$|latin-?_?1$/i.test(label) || decodeWords(`=?${label}?Q?=D0?=`) !== "Ð");
-}
-
-function decoded(text: string): string {
-  return text.replaceAll(asBytes, "").replace(
-    /[\p{ASCII}\uf780-\uf7ff]+/gu,
-    (run) =>
-      run.includes("\u001b") || /[\uf780-\uf7ff]/.test(run)
-        ? decodeText(Uint8Array.from(run, (letter) => letter.charCodeAt(0) & 0xff), undefined) ?? run
-        : run,
-  );
+  // of several, the one that is not tried in any case
+  const label = labels.find((each) => each !== undefined && !/ascii|^utf-?8$/i.test(each));
+  const decoded = (text: string | undefined) =>
+    text?.replaceAll(asBytes, "").replace(
+      /[\p{ASCII}\uf780-\uf7ff]+/gu,
+      (run) => decodeText(Uint8Array.from(run, (letter) => letter.charCodeAt(0) & 0xff), label) ?? run,
+    );
+  const mail = await postalMime.parse(Buffer.from(marked, "latin1"), { forceRfc822Attachments: true });
+  return { ...mail, text: decoded(mail.text), html: decoded(mail.html) };
 }
 
 function addressText(addresses: readonly Address[]): string {
@@ -114,10 +96,11 @@ function ownText(text: string, isReply: boolean): string {
     const begins = attribution.test(line);
     quotes ||= begins && isQuoted;
     const isOld = original.test(line) && !forInformation.test(kept.join("\n"));
-    if (isSignature(lines, at) || isReply && (isOld || begins && !isQuoted)) break;
+    if (isReply && (isOld || begins && !isQuoted)) break;
     if (!(begins && isQuoted) && !(quotes && /^ ?>/.test(line))) kept.push(line);
   }
-  return kept.join("\n").trim() || text.trim();
+  const end = kept.findIndex((_, at) => isSignature(kept, at));
+  return kept.slice(0, end < 0 ? undefined : end).join("\n").trim() || text.trim();
 }
 
 const mostOfSignature = 8;

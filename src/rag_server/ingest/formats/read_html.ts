@@ -8,7 +8,7 @@ const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 /** What is around a page's text, or no text at all. */
 const leftOut = names(
   "script style noscript template nav footer aside svg math iframe object canvas audio video select button textarea head " +
-    "dialog",
+    "dialog rp rt",
 );
 const leftOutRoles = names("navigation contentinfo complementary search menu dialog doc-toc");
 /** What generators of pages call tables of contents and links to other pages, and what only screen readers read. */
@@ -16,7 +16,7 @@ const leftOutClasses = names(
   "toc toctree-wrapper navheader navfooter sr-only visually-hidden screen-reader-text",
 );
 const inline = names(
-  "a abbr acronym b bdi bdo big cite code data del dfn em font g-emoji i img ins kbd label mark meter output q rp rt ruby s samp " +
+  "a abbr acronym b bdi bdo big button cite code data del dfn em font g-emoji i img ins kbd label mark meter output q rp rt ruby s samp " +
     "small span strike strong sub sup time tt u var wbr br",
 );
 
@@ -78,27 +78,7 @@ export function addHtml(html: string, sink: BlockSink): void {
 /** The text of a piece of HTML, each of its blocks on a line of its own. */
 export function htmlText(html: string): string {
   if (!/[<&]/.test(html)) return tidy(html.replace(/[^\S\n]+|(?<!\n)\n(?!\n)/g, " "));
-  let text = "";
-  let skipped = 0;
-  /** A link to a part of a page, and where its text begins. */
-  let link: { readonly href: string; readonly from: number } | undefined;
-  const parser = new Parser({
-    onopentag(name, { href }) {
-      if (leftOut.has(name)) skipped++;
-      else if (name === "a") link = href?.includes("#") ? { href, from: text.length } : undefined;
-      else if (name === "br" || !inline.has(name)) text += "\n";
-    },
-    ontext: (piece) => void (text += skipped > 0 ? "" : piece.replace(/\s+/g, " ")),
-    onclosetag(name) {
-      if (leftOut.has(name)) skipped--;
-      else if (!inline.has(name)) text += "\n";
-      if (name !== "a" || link === undefined) return;
-      text = text.slice(0, link.from) + partLinkText(text.slice(link.from), link.href);
-      link = undefined;
-    },
-  });
-  parser.end(html);
-  return tidy(text);
+  return walk(html, true).pieces.map(({ text }) => text).join("\n");
 }
 
 /** Blanks and line ends as they show. */
@@ -111,14 +91,18 @@ function tidy(text: string): string {
  * footnote, and the number of a footnote apart from the word before it.
  */
 function partLinkText(text: string, href: string): string {
-  const shown = text.replace(/[\s\u200b\ufe0e\ufe0f]/g, "");
+  const shown = text.replace(/[\s\u2060\u200b\ufe0e\ufe0f]/g, "");
   if (/^(?:[#¶§🔗⚓↩↑^\ue000-\uf8ff]|)$/u.test(shown)) return "";
   if (/^\s*(?:perma(?:nent )?link|(?:direct )?link to|section titled)\b/i.test(text)) return "";
-  return /^\d{1,3}$/.test(shown) && /#.*(?:fn|ft\d|note|cite)/i.test(href) ? `[${shown}]` : text;
+  return /^\d{1,3}$/.test(shown) && /(?:fn|ft\d|note|cite)/i.test(href) ? `[${shown}]` : text;
 }
 
-/** A page's title, headings and blocks. */
-function walk(html: string): { title: string | undefined; pieces: readonly Piece[] } {
+/**
+ * A page's title, headings and blocks.
+ *
+ * @param isPart whether it is a part of a line: then all text counts, and lists have no marks
+ */
+function walk(html: string, isPart = false): { title: string | undefined; pieces: readonly Piece[] } {
   const pieces: Piece[] = [];
   let title: string | undefined;
   let text = "";
@@ -136,7 +120,8 @@ function walk(html: string): { title: string | undefined; pieces: readonly Piece
 
   /** Ends a run of text and puts it where it belongs. */
   function flush(): void {
-    const piece = open.pre > 0 ? text : tidy(text);
+    // a sign that is no letter: 10³ is not 103
+    const piece = (open.pre > 0 ? text : tidy(text)).replace(/(?<=\d)\u2060(?=[-−+]?\d)/g, "^");
     text = "";
     if (link !== undefined) link = { ...link, from: 0 };
     if (piece.trim() === "") return;
@@ -149,17 +134,19 @@ function walk(html: string): { title: string | undefined; pieces: readonly Piece
     pieces.push({ what, text, isMain: open.main > 0 });
   }
 
-  function openElement(name: string, href = ""): void {
+  function openElement(name: string, attributes: Attributes): void {
+    const { href = "" } = attributes;
     if (name === "br") return void (text += "\n");
+    if (name === "sup") text += "\u2060";
     if (name === "a") link = href.includes("#") ? { href, from: text.length } : undefined;
     if (inline.has(name)) return;
     flush();
     if (name === "pre") open.pre++;
     else if (name === "blockquote") open.quote++;
     else if (/^h[1-6]$/.test(name)) heading = Number(name[1]);
-    else if (table !== undefined) table.open(name);
-    else if (name === "table") (table = createTableRows()).open(name);
-    else if (name === "ul" || name === "ol" || name === "li") (list ??= createListText()).open(name);
+    else if (table !== undefined) table.open(name, attributes);
+    else if (name === "table") (table = createTableRows()).open(name, attributes);
+    else if (!isPart && /^(?:[uo]l|li)$/.test(name)) (list ??= createListText()).open(name, attributes);
   }
 
   function closeLink(): void {
@@ -195,12 +182,13 @@ function walk(html: string): { title: string | undefined; pieces: readonly Piece
     onopentag(name, attributes) {
       // the first one: pictures may have titles too
       if (name === "title") isTitle = title === undefined;
-      const isLeftOut = isNoText(name, attributes);
+      const isLeftOut = isPart ? leftOut.has(name) : isNoText(name, attributes);
       const isMain = name === "main" || attributes["role"] === "main";
       stack.push({ isLeftOut, isMain });
       if (open.leftOut === 0) {
-        if (isLeftOut) flush();
-        else openElement(name, attributes["href"]);
+        if (!isLeftOut) openElement(name, attributes);
+        else if (!inline.has(name)) flush();
+        else if (!/^r[pt]$/.test(name)) text += " ";
       }
       if (isLeftOut) open.leftOut++;
       if (isMain) open.main++;
@@ -226,7 +214,9 @@ function walk(html: string): { title: string | undefined; pieces: readonly Piece
   return { title, pieces };
 }
 
-function isNoText(name: string, attributes: Readonly<Record<string, string>>): boolean {
+type Attributes = Readonly<Record<string, string>>;
+
+function isNoText(name: string, attributes: Attributes): boolean {
   const { role = "", class: classes = "" } = attributes;
   if ("hidden" in attributes || attributes["aria-hidden"] === "true" || leftOutRoles.has(role)) return true;
   if (name === "aside") {
@@ -250,9 +240,9 @@ function createListText() {
   const isList = (name: string) => name === "ul" || name === "ol";
   return {
     /** @param name of any element within */
-    open(name: string): void {
+    open(name: string, { start = "1" }: Attributes): void {
       if (isList(name) || name === "li") openElements++;
-      if (isList(name)) lists.push({ isOrdered: name === "ol", items: 0 });
+      if (isList(name)) lists.push({ isOrdered: name === "ol", items: (parseInt(start) || 1) - 1 });
       if (name !== "li") return;
       const list = lists.at(-1) ?? { isOrdered: false, items: 0 };
       list.items++;
@@ -276,6 +266,9 @@ function createListText() {
   };
 }
 
+/** Of cells that go over several rows or columns: a page may say anything. */
+const [longestRepeated, mostRepeated, mostColumns] = [200, 100_000, 50];
+
 interface BuiltTable {
   readonly kind: "table" | "code";
   readonly text: string;
@@ -287,6 +280,9 @@ interface BuiltTable {
  */
 function createTableRows() {
   const rows: { cells: string[]; isHeader: boolean }[] = [];
+  /** By column, into how many further rows its cell goes on; and the cell that is open. */
+  const goingOn: number[] = [];
+  let [at, spare] = [0, mostRepeated];
   const outside: string[] = [];
   const codes: string[] = [];
   let hasText = false;
@@ -295,23 +291,44 @@ function createTableRows() {
 
   function add(piece: string, separator: string): void {
     const cells = rows.at(-1)?.cells;
-    const cell = cells?.at(-1);
+    const cell = cells?.[at];
     if (cellDepth === 0 || cells === undefined || cell === undefined) outside.push(piece);
-    else cells[cells.length - 1] = cell === "" ? piece : `${cell}${separator}${piece}`;
+    else cells[at] = cell === "" ? piece : `${cell}${separator}${piece}`;
+  }
+
+  /** Repeats what goes on from the row above; of a long text, or a page's many, nothing. */
+  function goOn(): void {
+    const [above, row] = [rows.at(-2)?.cells ?? [], rows.at(-1)?.cells ?? []];
+    for (let left; (left = goingOn[row.length] ?? 0) > 0 && spare-- > 0;) {
+      goingOn[row.length] = left - 1;
+      const cell = above[row.length] ?? "";
+      row.push(cell.length > longestRepeated ? "" : cell);
+    }
+  }
+
+  function openRow() {
+    goOn();
+    const row = { cells: [] as string[], isHeader: true };
+    rows.push(row);
+    return row;
   }
 
   return {
     /** @param name of any element within */
-    open(name: string): void {
+    open(name: string, { colspan = "", rowspan = "" }: Attributes): void {
       if (name === "table") tables++;
       if (tables !== 1) return;
-      if (name === "tr") rows.push({ cells: [], isHeader: true });
+      if (name === "tr") openRow();
       if (name !== "td" && name !== "th") return;
       cellDepth++;
-      if (rows.length === 0) rows.push({ cells: [], isHeader: true });
-      const row = rows.at(-1);
-      row?.cells.push("");
-      if (row !== undefined && name === "td") row.isHeader = false;
+      const row = rows.at(-1) ?? openRow();
+      goOn();
+      at = row.cells.length;
+      for (let width = Math.min(parseInt(colspan) || 1, mostColumns); width > 0; width--) {
+        goingOn[row.cells.length] = (parseInt(rowspan) || 1) - 1;
+        row.cells.push("");
+      }
+      if (name === "td") row.isHeader = false;
     },
     text(piece: string): void {
       hasText = true;
@@ -329,6 +346,7 @@ function createTableRows() {
       return tables === 0;
     },
     build(): BuiltTable {
+      goOn();
       const filled = rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
       if (!hasText && codes.length === 1) return { kind: "code", text: codes[0] ?? "" };
       const hasHeader = filled[0]?.isHeader === true && filled.length > 1;

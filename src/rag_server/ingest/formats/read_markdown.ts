@@ -151,7 +151,7 @@ function blockText(token: MarkedToken, indent: string): string {
     case "code":
       return indented(token.text, indent);
     case "html":
-      return indented(htmlBlockText(token.text), indent);
+      return indented(htmlText(token.text), indent);
     case "heading":
     case "paragraph":
       return indented(inlineText(token.tokens), indent);
@@ -160,12 +160,6 @@ function blockText(token: MarkedToken, indent: string): string {
     default:
       return "";
   }
-}
-
-function htmlBlockText(html: string): string {
-  const texts: string[] = [];
-  addHtml(html, { heading: (_, text) => texts.push(text), block: (_, text) => texts.push(text) });
-  return texts.join("\n");
 }
 
 function indented(text: string, indent: string): string {

@@ -34,7 +34,8 @@ export async function readPdf(bytes: Uint8Array, fallbackTitle: string, pageText
       const others = pages.flat();
       for (const [page, text] of pageTexts) pages[page - 1] = cellsOfText(text, others);
     }
-    const lines = withoutRunningLines(pages).flatMap((cells, at) => pageLines(cells, at + 1));
+    const starts = new Set<number>();
+    const lines = withoutRunningLines(pages).flatMap((cells, at) => pageLines(cells, at + 1, starts));
     if (maps.size > 0 && !lines.some(({ text }) => /\p{L}/u.test(text))) {
       throw new Error(`it needs the character map ${[...maps].join()}; save it with its fonts embedded`);
     }

@@ -52,6 +52,8 @@ Deno.test("readEmail() leaves out what is quoted, and signatures", async () => {
       "-----Ursprüngliche Nachricht-----",
     ]
   ) assert.deepEqual(await textOf(`Yes.\n\n${start}\n\nMay I?`), ["Yes."]);
+  const long = `Yes.\n--\nAnn\nLtd\n\nOn Monday, Bob wrote:\n${"> May I?\n".repeat(9)}`;
+  assert.deepEqual(await textOf(long), ["Yes."], "a signature above a long quotation");
   // nothing else is there
   assert.deepEqual(await textOf("> All of it."), ["> All of it."]);
   // who answers below what they quote
@@ -143,12 +145,21 @@ Deno.test("readEmail() decodes texts without a known encoding as files, however 
   const field = "Content-Type: text/plain\nis one.";
   const message = `Subject: S\nContent-Type: text/plain\n\n${field}`;
   assert.equal(shown(await readEmail(new TextEncoder().encode(message), "file")).flat().at(-1), field);
-  // a known encoding, by a name of its own, counts
-  const known = Uint8Array.from(
-    "Subject: S\nContent-Type: text/plain; charset=cp1251\n\n\xcf\xf0\xe8",
-    (letter) => letter.charCodeAt(0),
-  );
-  assert.equal(shown(await readEmail(known, "file")).flat().at(-1), "При");
+  // one that is named counts, if the text can be in it
+  for (
+    const [label, bytes, text] of [
+      ["cp1251", "\xcf\xf0\xe8", "При"],
+      ["x-big5", "\xb3o\xacO\xa4\xa4\xa4\xe5", "這是中文"],
+      ["iso-8859-15", "5 \xa4", "5 €"],
+      ["utf-8", "Stra\xdfe", "Straße"],
+    ] as const
+  ) {
+    const part = (type: string, body: string) => `--b\nContent-Type: text/${type}\n\n${body}\n`;
+    const parts = part("plain; charset=us-ascii", "See HTML") + part(`html; charset=${label}`, bytes);
+    const named = `Subject: S\nContent-Type: multipart/alternative; boundary=b\n\n${parts}--b--\n`;
+    const message = Uint8Array.from(named, (letter) => letter.charCodeAt(0));
+    assert.equal(shown(await readEmail(message, "file")).flat().at(-1), text);
+  }
 });
 
 Deno.test("readEmail() reads HTML without what programs mark as quoted", async () => {

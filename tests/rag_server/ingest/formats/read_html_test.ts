@@ -164,3 +164,33 @@ Deno.test("readHtml() leaves out tables of contents, and keeps notes, footnotes 
   );
   assert.deepEqual(shown('<body class="toc"><p>All</p></body>'), ["paragraph: All"]);
 });
+
+Deno.test("readHtml() gives each row of a table what its cells go on with, and each column its place", () => {
+  const table =
+    `<table><tr><th rowspan=2>Type<th colspan=2>Pressure<th rowspan="2">Note</tr><tr><th>min<th>max</tr>
+    <tr><td>A<td>1<td rowspan=2>5<td>x</tr><tr><td>B<td>2<td>y</tr><tr><td colspan=3>C is not known</table>`;
+  assert.deepEqual(shown(table), [
+    "table: | Type | Pressure |  | Note |\n| --- | --- | --- | --- |\n| Type | min | max | Note |\n| A | 1 | 5 | x |\n" +
+    "| B | 2 | 5 | y |\n| C is not known |  |  |",
+  ]);
+  // what a page says is no reason to run out of memory
+  const wide = `<table><tr>${"<td colspan=50 rowspan=9999>a".repeat(200)}${"<tr><td>b".repeat(1000)}</table>`;
+  assert.ok(shown(wide).join().length < 1_000_000);
+});
+
+Deno.test("readHtml() keeps powers, readings and numbers of lists apart from what they stand beside", () => {
+  assert.deepEqual(shown("<p>10<sup>-3</sup> m<sup>2</sup>, the 1<sup>st</sup></p>"), [
+    "paragraph: 10^-3 m2, the 1st",
+  ]);
+  assert.deepEqual(
+    shown('<p>In 2024<sup><a href="n.xhtml#note1">1</a></sup> it<a href="#fn2"><sup>2</sup></a>.</p>'),
+    [
+      "paragraph: In 2024[1] it[2].",
+    ],
+  );
+  assert.deepEqual(shown("<p><ruby>東<rp>(</rp><rt>とう</rt><rp>)</rp>京<rt>きょう</rt></ruby>です</p>"), [
+    "paragraph: 東京です",
+  ]);
+  assert.deepEqual(shown("<ol start=3><li>c<li>d</ol>"), ["list: 3. c\n4. d"]);
+  assert.deepEqual(shown('<p>a<span class="sr-only">hidden</span>b</p>'), ["paragraph: a b"]);
+});

@@ -109,6 +109,23 @@ Deno.test("readPdf() reads columns one after another, however the file has their
   ]]);
 });
 
+Deno.test("readPdf() knows columns of few lines by the pages before", async () => {
+  const column = (name: string, count: number, x: number) =>
+    lines(Array.from({ length: count }, (_, at) => `in the ${name} column line ${at}`), { x });
+  const page = (name: string, left: number, right: number) => {
+    const [one, two] = [column(`${name} left`, left, 72), column(`${name} right`, right, 320)];
+    return one.flatMap((line, at) => [line, ...two.slice(at, at + 1)]);
+  };
+  const shown = (await shownPdf(page("first", 5, 5), page("last", 5, 2))).flat().join(" ");
+  assert.deepEqual(
+    shown.match(/last (?:left|right)/g)?.join(),
+    "last left,".repeat(5) + "last right,last right",
+  );
+  // alone, it may be a table
+  const alone = (await shownPdf(page("last", 5, 2))).flat().join(" ");
+  assert.match(alone, /^ in the last left column line 0 in the last right column line 0/);
+});
+
 Deno.test("readPdf() reads rows of tables, cells of several lines too, and leaves columns of text alone", async () => {
   const row = (y: number, ...cells: string[]) => cells.map((text, at) => ({ text, x: 72 + at * 150, y }));
   const table = [
