@@ -142,7 +142,7 @@ function AskPage(props: PageProps) {
         onChoose={(id) => goTo("ask", id)}
         tabs={[
           parts.tools && { id: "data", title: "Database", show: () => <AskData {...props} /> },
-          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments /> },
+          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments {...props} /> },
         ]}
       />
     </Page>
