@@ -264,6 +264,17 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
     assert.equal(opened.toolCalls().at(-1)?.arguments["query"], "SELECT 'a\u202Eb'");
   });
 
+  await t.step("what was typed stays where one comes back to the link", async () => {
+    await run(page, "SELECT 'typed'");
+    await page.getByRole("gridcell", { name: "typed" }).waitFor();
+    await page.getByRole("link", { name: "Look" }).click();
+    await page.getByRole("heading", { name: "Look", level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "typed" }).waitFor();
+    await page.locator(".cm-content").waitFor();
+    assert.equal(await boxOf(page).innerText(), "SELECT 'typed'");
+  });
+
   await t.step("a database that a link names, and nobody knows, is refused in a sentence", async () => {
     await opened.go("/ask/data/nosuch/SELECT%201");
     await page.getByRole("button", { name: "Run" }).click();
