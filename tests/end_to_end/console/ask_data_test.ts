@@ -174,9 +174,27 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
     const download = await coming;
     assert.equal(download.suggestedFilename(), "shop.csv");
     const text = await Deno.readTextFile(await download.path());
-    assert.match(text, /^<img src=x onerror=alert\(1\)>,'=name,long\r\n/);
+    assert.match(text, /^\ufeff<img src=x onerror=alert\(1\)>,'=name,long\r\n/);
     assert.match(text, /<script>alert\(2\)<\/script>,'=1\+1,long long/);
     await page.getByRole("status").getByText(/have an apostrophe before them in the copy: 2\./).waitFor();
+  });
+
+  await t.step("a file has its rows as they are shown, and their values as they are", async () => {
+    await run(page, "SELECT * FROM (VALUES (E'Mu\\u0308ller\\u200b ', 2), (E'a\\nb  c', 1)) v (name, n)");
+    await rowsCome(page, 2);
+    await page.getByRole("columnheader", { name: /^n\b/ }).click();
+    const names = page.getByRole("gridcell").filter({ hasText: /\D/ });
+    assert.deepEqual(await names.allInnerTexts(), ["a↵b  c", "Mu\u0308llerU+200B·"]);
+    await examine("values with what is not seen");
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "CSV" }).click();
+    const file = await Deno.readFile(await (await coming).path());
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(file);
+    assert.equal(text, '\ufeffname,n\r\n"a\nb  c",1\r\nMu\u0308ller\u200b ,2\r\n');
+    await names.first().dblclick();
+    const dialog = page.getByRole("dialog", { name: "name, row 1" });
+    assert.equal(await dialog.getByRole("region", { name: "Value" }).innerText(), "a\nb  c");
+    await page.keyboard.press("Escape");
   });
 
   await t.step("more rows come on demand, as many as the page holds", async () => {
