@@ -2,13 +2,6 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import type { Catalog } from "../catalog.ts";
 import { mentionedTables, nameOf, sqlName, sqlTable } from "../sql_names.ts";
 
-/**
- * Words that are not SQL shall not be completed as such, "show me all customers" and "with how many" neither: of SHOW there is
- * nothing to complete, and of WITH no more than its own name before the first parenthesis.
- */
-export const looksLikeSql =
-  /^\s*(?:\(|--|\/\*|select\b|table\s+\S*$|(?:with|values)\b[^(]*\(|explain\s*(?:\(|(?:analy[sz]e|verbose|select|with|table|values)\b))/i;
-
 /** Of so many tables columns are offered: each costs a request. */
 const mostTables = 12;
 

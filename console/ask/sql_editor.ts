@@ -18,7 +18,8 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { completeSql, looksLikeSql } from "./complete_sql.ts";
+import { looksLikeSql } from "../sql_names.ts";
+import { completeSql } from "./complete_sql.ts";
 import type { Span } from "./error_position.ts";
 import type { QueryEditorProps } from "./query_editor.tsx";
 
