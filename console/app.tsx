@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { AskData } from "./ask/ask_data.tsx";
 import { AskDocuments } from "./ask/ask_documents.tsx";
 import { ConnectPage } from "./connect/connect_page.tsx";
-import { useLoaded } from "./load.ts";
+import { serverBack, useLoaded } from "./load.ts";
 import { Login } from "./login.tsx";
 import { LookDatabases } from "./look/look_databases.tsx";
 import { LookPipelines } from "./look/look_pipelines.tsx";
@@ -39,8 +39,7 @@ export function App() {
     const timer = setInterval(() => ask("session").catch(() => {}), lookAgainMs);
     return () => {
       clearInterval(timer);
-      // the first answer never came
-      if (known === undefined) again();
+      dispatchEvent(new Event(serverBack));
     };
   }, [isAway]);
   function enter() {
@@ -142,7 +141,7 @@ function AskPage(props: PageProps) {
         onChoose={(id) => goTo("ask", id)}
         tabs={[
           parts.tools && { id: "data", title: "Database", show: () => <AskData {...props} /> },
-          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments /> },
+          parts.documents && { id: "documents", title: "Documents", show: () => <AskDocuments {...props} /> },
         ]}
       />
     </Page>

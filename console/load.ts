@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { askJson } from "./server.ts";
+import { askJson, Refused } from "./server.ts";
+
+/** The window's event once a server that went away answers again. */
+export const serverBack = "serverback";
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -24,9 +27,14 @@ export function useLoaded<T>(
     current.current?.abort();
     const { signal } = current.current = new AbortController();
     setState((before) => before.value === undefined ? nothing : { ...before, isLoading: true });
-    const end = (error?: Error, value?: T) =>
-      signal.aborted ||
+    const end = (error?: Error, value?: T) => {
+      if (signal.aborted) return;
       setState((before) => ({ value: error ? before.value : value, error, isLoading: false }));
+      // nobody needs to ask again for what never came to the server
+      if (error instanceof Refused && error.status === 0) {
+        addEventListener(serverBack, again, { once: true, signal });
+      }
+    };
     read(signal).then((value) => end(undefined, value), end);
   }
   useEffect(() => {

@@ -251,12 +251,13 @@ export function Choice({ label, names, value, onChoose }: {
 }
 
 /** A text of others: what would not be seen in it is made visible, and its direction changes nothing around it. */
-export function Shown({ text }: { readonly text: string }) {
+export function Shown({ text = "", parts = visibleParts(text) }: {
+  readonly text?: string;
+  readonly parts?: ReturnType<typeof visibleParts>;
+}) {
   return (
     <bdi>
-      {visibleParts(text).map(({ text, isMark }, at) =>
-        isMark ? <span key={at} class="unseen">{text}</span> : text
-      )}
+      {parts.map(({ text, isMark }, at) => isMark ? <span key={at} class="unseen">{text}</span> : text)}
     </bdi>
   );
 }

@@ -56,3 +56,10 @@ export function mentionedTables<T>(
     return table === undefined ? [] : [{ table, alias: alias && nameOf(alias) }];
   }).flat();
 }
+
+/**
+ * Words that are not SQL shall not be completed as such, "show me all customers" and "with how many" neither: of SHOW there is
+ * nothing to complete, and of WITH no more than its own name before the first parenthesis.
+ */
+export const looksLikeSql =
+  /^\s*(?:\(|--|\/\*|select\b|table\s+\S*$|(?:with|values)\b[^(]*\(|explain\s*(?:\(|(?:analy[sz]e|verbose|select|with|table|values)\b))/i;

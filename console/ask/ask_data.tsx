@@ -3,6 +3,7 @@ import type { PageProps } from "../app.tsx";
 import { type Catalog, createCatalog, readDatabases } from "../catalog.ts";
 import { useLoaded, useRun } from "../load.ts";
 import { Busy, Button, Choice, Empty, Failure, Text } from "../parts.tsx";
+import { hrefOf } from "../routes.ts";
 import { type Caller, callTool } from "../server.ts";
 import { AskExamples, forPeople } from "./ask_examples.tsx";
 import { errorPosition } from "./error_position.ts";
@@ -31,21 +32,24 @@ const mostHistory = 50;
 /** The most that the tool gives at once. */
 const rowsAtOnce = 1_000;
 
-function keptOf(caller: Caller): Kept {
-  const nothing = { text: "", chosen: undefined, history: [], catalogs: new Map() };
-  const state: Kept = kept.get(caller) ?? { ...nothing, outcome: { kind: "none" } };
-  // what ran when the page was left has been stopped
-  return state.outcome.kind === "running" ? { ...state, outcome: { kind: "stopped" } } : state;
-}
+const nothing = { text: "", chosen: undefined, outcome: { kind: "none" }, history: [] } as const;
 
 export function AskData({ session: { caller, parts }, rest: [, routeDatabase, routeText] }: PageProps) {
-  const [state, setState] = useState(() => keptOf(caller));
+  const [state, setState] = useState((): Kept => kept.get(caller) ?? { ...nothing, catalogs: new Map() });
   const { text, chosen, outcome, history, catalogs } = state;
   useEffect(() => {
-    kept.set(caller, state);
+    // leaving the page stops what runs
+    kept.set(caller, isAsking ? { ...state, outcome: { kind: "stopped" } } : state);
   }, [caller, state]);
   const change = (part: Partial<Kept>) => setState((before) => ({ ...before, ...part }));
-  const putText = (text: string) => change({ text });
+  /** What a person changes, the address does not say any more: coming back to it, what was typed stays. */
+  function edit(part: Pick<Partial<Kept>, "text" | "chosen">): void {
+    change(part);
+    const { text = routeText, chosen = routeDatabase } = part;
+    const isOfRoute = text === routeText && chosen === routeDatabase;
+    if (routeText !== undefined && !isOfRoute) location.replace(hrefOf("ask", "data"));
+  }
+  const putText = (text: string) => edit({ text });
   const { run, stop, isRunning } = useRun();
   const isAsking = outcome.kind === "running";
   const { value: databases, error, again } = useLoaded(readDatabases);
@@ -112,14 +116,14 @@ export function AskData({ session: { caller, parts }, rest: [, routeDatabase, ro
             label="Database"
             names={databases?.names ?? []}
             value={database ?? ""}
-            onChoose={(chosen) => change({ chosen })}
+            onChoose={(chosen) => edit({ chosen })}
           />
           <select
             aria-label="Asked before"
             value=""
             hidden={history.length === 0}
             onChange={({ currentTarget }) => {
-              change(history[Number(currentTarget.value)] ?? {});
+              edit(history[Number(currentTarget.value)] ?? {});
               currentTarget.value = "";
             }}
           >

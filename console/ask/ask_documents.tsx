@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PipelinesReply } from "../../src/rag_server/api/rag_replies.ts";
+import type { PageProps } from "../app.tsx";
 import { useRun } from "../load.ts";
 import { Button, Copy, Empty, Examples, Failure, Field, Load, Shown, Text } from "../parts.tsx";
-import { askJson, Refused } from "../server.ts";
+import { askJson, type Caller, Refused } from "../server.ts";
 import { AnswerView } from "./answer_view.tsx";
 import { type Asked, type Done, search, streamAnswer } from "./documents_api.ts";
 import { filterText, narrowingOf } from "./filter_conditions.ts";
@@ -24,13 +25,16 @@ interface Turn extends Asked {
 /** Of earlier turns, as many as the server takes. */
 const mostMessages = 100;
 
+/** What is kept of a caller while other pages are looked at. */
+const kept = new WeakMap<Caller, Readonly<{ name: string; turns: readonly Turn[]; text: string }>>();
+
 /** Questions over documents, as a conversation. */
-export function AskDocuments() {
+export function AskDocuments({ session: { caller } }: Pick<PageProps, "session">) {
   return (
     <Load of="the pipelines" read={(signal) => askJson<PipelinesReply>("v1/pipelines", { signal })}>
       {({ pipelines }) =>
         pipelines.length > 0
-          ? <Conversation pipelines={pipelines} />
+          ? <Conversation {...{ pipelines, caller }} />
           : <Empty title="There is no pipeline that you may ask.">An administrator describes them.</Empty>}
     </Load>
   );
@@ -38,13 +42,19 @@ export function AskDocuments() {
 
 let latestKey = 0;
 
-function Conversation({ pipelines }: PipelinesReply) {
-  const [name, setName] = useState(pipelines[0]?.name ?? "");
-  const [turns, setTurns] = useState<readonly Turn[]>([]);
+function Conversation({ pipelines, caller }: PipelinesReply & { readonly caller: Caller }) {
+  const [before] = useState(() => kept.get(caller));
+  const [name, setName] = useState(before?.name ?? pipelines[0]?.name ?? "");
+  const [turns, setTurns] = useState(before?.turns ?? []);
   const [refusal, setRefusal] = useState<Error>();
   const { isRunning, run, stop } = useRun();
   const form = useRef<HTMLFormElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => () => {
+    // leaving the page stops what runs
+    const ended = turns.map((turn): Turn => turn.state === "running" ? { ...turn, state: "stopped" } : turn);
+    kept.set(caller, { name, turns: ended, text: box.current?.value ?? "" });
+  }, [caller, name, turns]);
   const earlier = turns.filter(({ pipeline, answer, state }) =>
     pipeline === name && answer !== "" && state !== "failed"
   );
@@ -127,7 +137,7 @@ function Conversation({ pipelines }: PipelinesReply) {
         }}
       >
         <Field label="Pipeline" hint={description}>
-          <select onChange={({ currentTarget }) => setName(currentTarget.value)}>
+          <select value={name} onChange={({ currentTarget }) => setName(currentTarget.value)}>
             {pipelines.map(({ name }) => <option key={name}>{name}</option>)}
           </select>
         </Field>
@@ -137,6 +147,7 @@ function Conversation({ pipelines }: PipelinesReply) {
         >
           <textarea
             ref={box}
+            defaultValue={before?.text}
             maxLength={32_000}
             dir="auto"
             onKeyDown={(event) => {

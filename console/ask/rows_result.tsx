@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { chooseChart, drawChart } from "../../src/tool_server/view/page/draw_chart.ts";
 import { Badge, Button, Code, Copy, Empty, Failure, Tabs, Text } from "../parts.tsx";
-import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
+import { type GridRows, inOrder, RowsGrid, useSorting } from "../rows/rows_grid.tsx";
 import { rowsText } from "./rows_text.ts";
 import { withArguments } from "../sql_names.ts";
 
@@ -41,6 +41,7 @@ export function RowsResult(
   const { columns, rows, sql, database, truncated, verified_question: verified } = reply;
   const [tab, setTab] = useState("table");
   const [guarded, setGuarded] = useState(0);
+  const order = useSorting();
   const chart = useMemo(() => chooseChart(columns, rows), [rows]);
   const draw = useCallback(
     (place: Element | null) =>
@@ -52,12 +53,14 @@ export function RowsResult(
   const shownSql = withArguments(sql, values.map(([, value]) => value));
 
   function written(format: "csv" | "tsv"): string {
-    const { text, guarded } = rowsText(columns, rows, format);
+    const { text, guarded } = rowsText(columns, inOrder(reply, order[0]), format);
     setGuarded(guarded);
     return text;
   }
   function download(): void {
-    const address = URL.createObjectURL(new Blob([written("csv")], { type: "text/csv;charset=utf-8" }));
+    // with its byte order mark, Excel takes it for UTF-8
+    const file = new Blob(["\ufeff", written("csv")], { type: "text/csv;charset=utf-8" });
+    const address = URL.createObjectURL(file);
     const link = document.createElement("a");
     link.href = address;
     link.download = `${database}.csv`;
@@ -67,7 +70,7 @@ export function RowsResult(
   const table = () =>
     rows.length === 0 ? <Empty title="The answer has no rows." /> : (
       <>
-        <RowsGrid columns={columns} rows={rows} />
+        <RowsGrid {...{ columns, rows, order }} />
         <p class="hint">
           Arrow keys move, Enter or a second click shows a whole value, and a heading sorts{truncated &&
             " the rows that are here"}.

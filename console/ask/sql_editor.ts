@@ -1,4 +1,5 @@
 import {
+  acceptCompletion,
   autocompletion,
   closeCompletion,
   completionKeymap,
@@ -17,6 +18,7 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { looksLikeSql } from "../sql_names.ts";
 import { completeSql } from "./complete_sql.ts";
 import type { Span } from "./error_position.ts";
 import type { QueryEditorProps } from "./query_editor.tsx";
@@ -39,10 +41,7 @@ const markField = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** Words that are not SQL shall not be completed as such. */
-const looksLikeSql = /^\s*(?:\(|--|\/\*|(?:select|with|table|values|explain|show)\b)/i;
-
-/** An editor for SQL and for words. Tab leaves it. `id` begins the ids of its label and its hint. */
+/** An editor for SQL and for words. Tab leaves it, where no completion is offered. `id` begins the ids of its label and its hint. */
 export function createSqlEditor(
   place: HTMLElement,
   id: string,
@@ -65,7 +64,8 @@ export function createSqlEditor(
       extensions: [
         EditorView.cspNonce.of(document.querySelector<HTMLElement>("script[nonce]")?.nonce ?? ""),
         Prec.highest(keymap.of([{ key: "Mod-Enter", run }, { key: "Ctrl-Enter", run }])),
-        keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
+        keymap.of([{ key: "Tab", run: acceptCompletion }, ...completionKeymap]),
+        keymap.of([...historyKeymap, ...defaultKeymap]),
         history(),
         // a text may come by a link: nothing in it stays unseen
         highlightSpecialChars({ addSpecialChars: /[\u2060-\u2064\u{e0000}-\u{e007f}]/u }),

@@ -8,7 +8,6 @@ import { type Reference, referencesTo } from "./look_tables.ts";
 const mostRead = 300;
 /** Of more schemas, the table's own is looked through alone: each is a call. */
 const mostSchemas = 10;
-const mostListed = 200;
 
 /** Which tables refer to one, in as much as is quickly read. */
 async function readReferences(catalog: Catalog, table: Table, isWanted: boolean) {
@@ -64,12 +63,14 @@ function References({ title, database, references }: {
   readonly database: string;
   readonly references: readonly Reference[];
 }) {
+  const { length } = references;
+  const [most, setMost] = useState(20);
   return (
     <section class="look-sides" aria-label={title}>
       <h4>{title}</h4>
-      {references.length === 0 && <p class="hint">None known</p>}
+      {length === 0 && <p class="hint">None known</p>}
       <ul>
-        {references.slice(0, mostListed).map(({ schema, table, keys }) => (
+        {references.slice(0, most).map(({ schema, table, keys }) => (
           <li key={`${schema}.${table}`}>
             <a href={hrefOf("look", "data", database, schema, table)}>
               <Text as="span" text={`${schema}.${table}`} />
@@ -78,7 +79,7 @@ function References({ title, database, references }: {
           </li>
         ))}
       </ul>
-      {references.length > mostListed && <p class="hint">The first {mostListed} of {references.length}</p>}
+      {length > most && <Button onClick={() => setMost(length)}>Show all {length}</Button>}
     </section>
   );
 }

@@ -3,7 +3,7 @@ import { visibleParts } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Catalog, Column, Model, SchemaInfo, Table } from "../catalog.ts";
 import { Button, Empty, Load, Shown, Table as Cells, Text } from "../parts.tsx";
 import { hrefOf } from "../routes.ts";
-import { type GridRows, RowsGrid } from "../rows/rows_grid.tsx";
+import { type GridRows, RowsGrid, useSorting } from "../rows/rows_grid.tsx";
 import { callTool, rpc } from "../server.ts";
 import { LookReferences } from "./look_references.tsx";
 import { referencesFrom, selectFirst } from "./look_tables.ts";
@@ -125,6 +125,7 @@ function columnCells(column: Column) {
 /** The rows are read when somebody asks for them: it may take long. */
 function FirstRows({ database, table }: { readonly database: string; readonly table: Table }) {
   const [isShown, setShown] = useState(false);
+  const order = useSorting();
   const query = selectFirst(table, 20);
   return (
     <>
@@ -139,7 +140,7 @@ function FirstRows({ database, table }: { readonly database: string; readonly ta
         >
           {({ columns, rows }) => (
             <section aria-label="First rows" class="stack">
-              <RowsGrid columns={columns} rows={rows} />
+              <RowsGrid {...{ columns, rows, order }} />
               <p class="hint" role="status">
                 {rows.length} rows,{" "}
                 {rows.length === 20 ? "in no order; there may be more" : "all that you may see"}

@@ -39,20 +39,18 @@ export function within(scroll: number, size: number, from: number, to: number): 
   return Math.min(from, Math.max(scroll, to - size));
 }
 
-const measuredRows = 100;
 const characterWidth = 8.1;
 const narrowest = 72;
 const widest = 340;
 
 /** Where the columns begin, and the last one ends, in pixels. */
 export function columnEdges(columns: readonly Column[], rows: readonly Row[]): number[] {
-  const some = rows.slice(0, measuredRows);
   const edges = [0];
   for (const [at, { name, type }] of columns.entries()) {
     const longest = Math.max(
       name.length + 2,
       type.length * 0.85,
-      ...some.map((row) => row[at] === null ? 4 : valueText(row[at]).length),
+      ...rows.map((row) => row[at] === null ? 4 : valueText(row[at]).length),
     );
     const width = Math.ceil(longest * characterWidth) + 24;
     edges.push((edges.at(-1) ?? 0) + Math.min(widest, Math.max(narrowest, width)));

@@ -1,10 +1,11 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { columnKind, valueText } from "../../src/tool_server/view/page/cell_values.ts";
 import { nextSorting, sorted, type Sorting } from "../../src/tool_server/view/page/rows_table.ts";
-import { wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
+import { visibleParts, wholeCharacters } from "../../src/tool_server/view/page/shown_text.ts";
 import type { Column, Row } from "../../src/tool_server/view/page/tool_result.ts";
 import { Button, Copy, showModal, Shown, Text } from "../parts.tsx";
 import { columnEdges, move, type Place, within } from "./grid_places.ts";
+import { valueParts } from "./unseen_values.ts";
 
 // as the style has them
 const rowHeight = 30;
@@ -18,21 +19,28 @@ export interface GridRows {
   readonly rows: readonly Row[];
 }
 
+/** By which heading a grid's rows are sorted: a state of what holds the grid. */
+export const useSorting = () => useState<Sorting>();
+type Order = ReturnType<typeof useSorting>;
+
+/** The rows as a grid shows them. */
+export function inOrder({ columns, rows }: GridRows, sorting: Sorting | undefined): readonly Row[] {
+  return sorted(rows, sorting, columnKind(columns[sorting?.column ?? 0]?.type ?? ""));
+}
+
 /**
  * Rows of any number in a grid that lays out what is seen alone (WAI-ARIA Authoring Practices, Grid). The keyboard moves over
  * the cells, of which the headings are row 0; Enter sorts by a heading, and opens a cell.
  */
-export function RowsGrid({ columns, rows }: GridRows) {
+export function RowsGrid({ columns, rows, order: [sorting, setSorting] }: GridRows & { order: Order }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
-  const [sorting, setSorting] = useState<Sorting>();
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const [opened, setOpened] = useState<Cell>();
   const [view, setView] = useState({ scrollTop: 0, scrollLeft: 0, clientWidth: 1200, clientHeight: 500 });
   const kinds = useMemo(() => columns.map(({ type }) => columnKind(type)), [columns]);
-  // settled by the first rows: more of them move nothing
-  const edges = useMemo(() => columnEdges(columns, rows), [columns]);
-  const shown = useMemo(() => sorted(rows, sorting, kinds[sorting?.column ?? 0] ?? "other"), [rows, sorting]);
+  const edges = useMemo(() => columnEdges(columns, rows), [rows]);
+  const shown = useMemo(() => inOrder({ columns, rows }, sorting), [rows, sorting]);
   function look(): void {
     if (box.current === null) return;
     const { scrollTop, scrollLeft, clientWidth, clientHeight } = box.current;
@@ -144,7 +152,10 @@ export function RowsGrid({ columns, rows }: GridRows) {
 
 function CellText({ value }: { readonly value: unknown }) {
   if (value === null) return <span class="null">NULL</span>;
-  return <Shown text={wholeCharacters(valueText(value), longestCell)} />;
+  const text = valueText(value);
+  // a space is none of its end's where it is cut
+  const cut = text.length > longestCell ? "…" : "";
+  return <Shown parts={valueParts(wholeCharacters(text, longestCell) + cut, false)} />;
 }
 
 interface Cell {
@@ -182,7 +193,11 @@ function CellPanel({ cell, onClose }: { readonly cell: Cell; readonly onClose: (
           {text.length === 1 ? " character" : " characters"}
           {shown.length < text.length && `, the first ${mostShown.toLocaleString()} are shown`}
         </p>
-        <pre tabIndex={0} role="region" aria-label="Value"><Shown text={shown} /></pre>
+        <pre
+          tabIndex={0}
+          role="region"
+          aria-label="Value"
+        ><Shown parts={isJson ? visibleParts(shown) : valueParts(shown, true)} /></pre>
         <Copy text={value === null ? "" : text} />
       </div>
     </dialog>

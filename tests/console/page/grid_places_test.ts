@@ -41,12 +41,14 @@ Deno.test("within() scrolls only as far as it must", () => {
   equal(within(100, 50, 160, 180), 130);
 });
 
-Deno.test("columnEdges() has wide columns for long values, within bounds, by the first rows alone", () => {
+Deno.test("columnEdges() has wide columns for long values, within bounds, wherever they stand", () => {
   const columns = ["a", "b", "c"].map((name) => ({ name, type: "text" }));
   const rows = [[null, "x".repeat(20), "y".repeat(5_000)]];
   const edges = columnEdges(columns, rows);
   const [a = 0, b = 0, c = 0] = edges.slice(1).map((edge, at) => edge - (edges[at] ?? 0));
   equal(a < b && b < c && c < 400, true);
   const more = Array.from({ length: 200 }, () => rows[0] ?? []);
-  deepEqual(columnEdges(columns, [...more, ["x".repeat(50), "", ""]]), edges);
+  deepEqual(columnEdges(columns, more), edges);
+  const [, wider = 0] = columnEdges(columns, [...more, ["x".repeat(30), "", ""]]);
+  equal(wider - a, b - a + Math.ceil(10 * 8.1));
 });

@@ -1,5 +1,11 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { mentionedTables, sqlName, sqlTable, withArguments } from "../../../console/sql_names.ts";
+import {
+  looksLikeSql,
+  mentionedTables,
+  sqlName,
+  sqlTable,
+  withArguments,
+} from "../../../console/sql_names.ts";
 
 Deno.test("sqlName() quotes what PostgreSQL would read otherwise", () => {
   deepEqual(
@@ -40,4 +46,32 @@ Deno.test("mentionedTables() finds tables with their schemas and other names", (
     "orders",
     "o",
   ], ["Lines", "l"]]);
+});
+
+Deno.test("looksLikeSql() tells statements that are being written from words", () => {
+  for (
+    const sql of [
+      "select na",
+      "  SELECT",
+      "-- all of them\nSELECT",
+      "(select",
+      "with recursive a (n) as (select",
+      "explain analyze sel",
+      "EXPLAIN (ANALYZE) ",
+      "table cust",
+      "values (",
+    ]
+  ) equal(looksLikeSql.test(sql), true, sql);
+  for (
+    const words of [
+      "show me all customers who",
+      "with how many customers did we",
+      "explain why orders",
+      "table of all cust",
+      "values of all ord",
+      "selections of cust",
+      "How many orders",
+      "",
+    ]
+  ) equal(looksLikeSql.test(words), false, words);
 });

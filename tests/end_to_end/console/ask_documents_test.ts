@@ -155,6 +155,30 @@ testWithChromium("documents are asked, and sources are looked into", async (brow
     held.resolve();
   });
 
+  await t.step("a conversation outlives its page, and what ran there has been stopped", async () => {
+    const held = Promise.withResolvers<void>();
+    hold = held.promise;
+    await startAnew("model");
+    await ask(question);
+    await latest.getByText(/All employees get 28 days/).waitFor();
+    await box.fill("A beginning");
+    for (const elsewhere of ["Look", "Watch"]) {
+      await page.getByRole("link", { name: elsewhere, exact: true }).click();
+      await page.getByRole("heading", { name: elsewhere, level: 1 }).waitFor();
+      held.resolve();
+      await page.getByRole("article").first().waitFor({ state: "detached" });
+      await opened.go("/ask/documents");
+      await latest.getByRole("status").getByText(/Stopped: this is not all\./).waitFor();
+      await latest.getByText(/All employees get 28 days/).waitFor();
+      assert.deepEqual(await page.getByRole("article").getByRole("heading", { level: 2 }).allInnerTexts(), [
+        question,
+      ]);
+      assert.equal(await box.inputValue(), "A beginning");
+      assert.equal(await page.getByRole("combobox", { name: "Pipeline" }).inputValue(), "model");
+    }
+    await box.fill("");
+  });
+
   await t.step("a filter that is refused brings the question back, to be mended", async () => {
     await startAnew("handbook");
     await page.getByText("Filter and number of passages").click();

@@ -149,4 +149,24 @@ testWithChromium("the tables of a database are looked at", async (browser, t) =>
     await page.getByRole("link", { name: "← All tables" }).click();
     await list.getByRole("link", { name: /^orders/ }).waitFor();
   });
+
+  await t.step("of many references, the first come, and all of them on demand", async () => {
+    const children = Array.from(
+      { length: 300 },
+      (_, n) => `CREATE TABLE child_${n} (id int REFERENCES orders)`,
+    );
+    await database.query(children.join(";"));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await opened.go("/look/data/shop/public/orders");
+    await page.reload();
+    await page.getByRole("button", { name: "Look through them" }).click();
+    const links = region("Referred to by").getByRole("link");
+    const more = region("Referred to by").getByRole("button", { name: /^Show all 30\d$/ });
+    await more.waitFor();
+    assert.equal(await links.count(), 20);
+    await examine("many references");
+    await more.click();
+    await more.waitFor({ state: "detached" });
+    assert.ok(await links.count() > 300);
+  });
 });
