@@ -41,6 +41,8 @@ const markField = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const isSql = ({ doc }: EditorState) => looksLikeSql.test(doc.toString());
+
 /** An editor for SQL and for words. Tab leaves it, where no completion is offered. `id` begins the ids of its label and its hint. */
 export function createSqlEditor(
   place: HTMLElement,
@@ -71,6 +73,7 @@ export function createSqlEditor(
         highlightSpecialChars({ addSpecialChars: /[\u2060-\u2064\u{e0000}-\u{e007f}]/u }),
         sql({ dialect: PostgreSQL }),
         syntaxHighlighting(colours),
+        EditorView.editorAttributes.of(({ state }) => ({ class: isSql(state) ? "" : "is-words" })),
         bracketMatching(),
         markField,
         placeholder(shownWhenEmpty),
@@ -97,7 +100,7 @@ export function createSqlEditor(
         autocompletion({
           icons: false,
           override: [keywordCompletionSource(PostgreSQL, true), tables].map((source) => (context) =>
-            context.explicit || looksLikeSql.test(context.state.doc.toString()) ? source(context) : null
+            context.explicit || isSql(context.state) ? source(context) : null
           ),
         }),
       ],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { testWithChromium } from "../../support/chromium.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -241,6 +241,8 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
   await t.step("words are completed on request alone, and Tab takes what is offered", async () => {
     await boxOf(page).press("ControlOrMeta+a");
     await page.keyboard.insertText("show me all cust");
+    const colour = (text: string) => textColour(boxOf(page).getByText(text, { exact: true }));
+    assert.equal(await colour("all"), await textColour(boxOf(page)));
     const offered = page.locator(".cm-tooltip-autocomplete [aria-selected]", { hasText: "customers" });
     await page.keyboard.press("Control+Space");
     await offered.waitFor();
@@ -251,6 +253,9 @@ testWithChromium("a database is asked in SQL", async (browser, t) => {
     await offered.waitFor({ state: "detached" });
     await page.keyboard.press("Tab");
     await page.locator('select[aria-label="Database"]:focus').waitFor();
+    await boxOf(page).fill("select all 1");
+    await boxOf(page).getByText("all", { exact: true }).waitFor();
+    assert.notEqual(await colour("all"), await textColour(boxOf(page)));
   });
 
   await t.step("text and rows stay while another page is looked at", async () => {
@@ -369,3 +374,8 @@ testWithChromium("without the editor, a plain box asks too", async (browser) => 
   await page.getByRole("button", { name: "Run" }).click();
   await rowsCome(page, 1);
 });
+
+function textColour(shown: Locator): Promise<string> {
+  // the page's, which these tests have no types of
+  return shown.evaluate((element) => Reflect.get(globalThis, "getComputedStyle")(element).color);
+}
