@@ -1,9 +1,10 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { runSql } from "../tests/support/database.ts";
 import { startCluster } from "../tests/support/postgres_cluster.ts";
 import { startVectorDatabases } from "../tests/support/vector_databases.ts";
+import { settlesWithin } from "../src/core/async/deadline.ts";
 import { v8Flags } from "../src/app/processes/runtime.ts";
 
 /**
@@ -17,6 +18,8 @@ import { v8Flags } from "../src/app/processes/runtime.ts";
  * have failed than this, it is no matter of moments.
  */
 const mostUnsteady = 3;
+/** As a run in parallel tells of a test, and of a file's own code. */
+const failedFile = /^(?:Uncaught error from )?\.\/(tests\/\S+\.ts)\b.* FAILED(?: \([^()]*\))?$/gm;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = await Deno.makeTempDir({ prefix: "postern_tests_" });
@@ -39,7 +42,8 @@ async function testOnSomeServer(): Promise<number> {
   const unpacked = join(folder, "postgres_18");
   const unpack = ["--config", "tools/postgres_18/deno.json", "tools/postgres_18/unpack.ts", unpacked];
   // without it the tests run that need no server
-  if (await deno(["run", "-A", "--quiet", ...unpack]) !== 0) return await test();
+  const { code } = await deno(["run", "-A", "--quiet", ...unpack]);
+  if (code !== 0) return await test();
   Deno.env.set("TEST_POSTGRES_BIN", join(unpacked, "bin"));
   await using cluster = await startCluster({
     // the same letters and the same order on every platform
@@ -70,51 +74,49 @@ async function test(): Promise<number> {
     Deno.env.set("DENO_V8_FLAGS", v8Flags);
   }
   const command = ["test", "--config", "tests/deno.json", "-A", "--no-check"];
-  const code = await deno([...command, "--parallel", `--junit-path=${report}`, ...Deno.args]);
-  const failed = code === 1 ? await failedFiles() : [];
-  if (failed.length === 0 || failed.length > mostUnsteady) return code;
-  say(Deno.stderr, `\nOnce more, one at a time: ${failed.join(", ")}`);
-  const again = await deno([...command, ...failed]);
-  if (again === 0) say(Deno.stdout, `UNSTEADY, failed beside others and passed alone: ${failed.join(", ")}`);
+  const all = [...command, "--parallel", `--junit-path=${report}`, ...Deno.args];
+  const { code, output } = await deno(all, true);
+  const found = stripVTControlCharacters(output).matchAll(failedFile);
+  const files = [...new Set(Array.from(found, ([, file = ""]) => file))];
+  const isChosen = Deno.args.some((argument) => argument.startsWith("-"));
+  const isFuzz = files.some((file) => file.includes("/fuzz/"));
+  // the fuzzer would not find the same again
+  if (code !== 1 || files.length > mostUnsteady || files.length === 0 || isChosen || isFuzz) return code;
+  say(Deno.stderr, `\nOnce more, one at a time: ${files.join(", ")}`);
+  const { code: again } = await deno([...command, ...files]);
+  if (again === 0) say(Deno.stdout, `UNSTEADY, failed beside others and passed alone: ${files.join(", ")}`);
   return again;
 }
 
-/** The files that did not run to their end, or in which a test failed. None where only chosen tests ran. */
-async function failedFiles(): Promise<string[]> {
-  if (Deno.args.some((argument) => argument.startsWith("-"))) return [];
-  const xml = await Deno.readTextFile(report).catch(() => undefined);
-  if (xml === undefined) return [];
-  const passed = new Set<string>();
-  for (
-    const [, file = "", failed] of xml.matchAll(/<testsuite name="\.\/([^"]*)"[^>]* failures="(\d+)"/g)
-  ) {
-    if (failed === "0") passed.add(file);
-  }
-  const failed = testFiles().filter((file) => !passed.has(file));
-  // the fuzzer would not find the same again
-  return failed.some((file) => file.includes("/fuzz/")) ? [] : failed;
-}
-
-function testFiles(): string[] {
-  const paths = Deno.args.length === 0 ? ["tests"] : Deno.args;
-  return paths.flatMap((path) =>
-    path.endsWith(".ts")
-      ? [path]
-      : readdirSync(join(root, path), { recursive: true }).map((name) => join(path, String(name)))
-  ).filter((path) => path.endsWith("_test.ts"));
-}
-
-/** Runs Deno to its end, and resolves with its exit code. What ends this program ends it first. */
-async function deno(args: readonly string[]): Promise<number> {
-  const child = new Deno.Command(Deno.execPath(), { args: [...args], cwd: root }).spawn();
+/**
+ * Runs Deno to its end. What ends this program ends it first.
+ *
+ * @returns its exit code, and where it `isRead` what it wrote to its standard output, which is shown as it comes
+ */
+async function deno(args: readonly string[], isRead = false): Promise<{ code: number; output: string }> {
+  const stdout = isRead ? "piped" : "inherit";
+  const child = new Deno.Command(Deno.execPath(), { args: [...args], cwd: root, stdout }).spawn();
   const removals = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => {
     const end = () => child.kill(signal);
     Deno.addSignalListener(signal, end);
     return () => Deno.removeSignalListener(signal, end);
   });
+  let output = "";
+  const reader = isRead ? child.stdout.getReader() : undefined;
+  async function show(): Promise<void> {
+    const decoder = new TextDecoder();
+    for (let part; (part = await reader?.read())?.value;) {
+      for (let at = 0; at < part.value.length;) at += await Deno.stdout.write(part.value.subarray(at));
+      output += decoder.decode(part.value, { stream: true });
+    }
+  }
+  const shown = show();
   const { code } = await child.status;
+  // a program that a test has left running may hold it open
+  await settlesWithin(1_000, shown);
+  await reader?.cancel();
   for (const remove of removals) remove();
-  return code;
+  return { code, output };
 }
 
 /** From the JUnit report. The names of skipped tests end with what they need: "… (needs pgvector)". */
