@@ -27,12 +27,13 @@ export function createProgress({ isTerminal, write, now }: {
   readonly now: () => number;
 }) {
   let start: { readonly phase: string; readonly done: number; readonly at: number } | undefined;
-  let lastWrite = isTerminal ? -Infinity : now();
+  let lastWrite: number | undefined = isTerminal ? -Infinity : now();
   let isShown = false;
 
   return {
     update(state: ProgressState): void {
       const at = now();
+      lastWrite ??= at;
       if (state.phase !== start?.phase) start = { phase: state.phase, done: state.done, at };
       const isOver = isTerminal && state.done === state.total;
       if (!isOver && at - lastWrite < (isTerminal ? barEveryMs : lineEveryMs)) return;
@@ -47,6 +48,8 @@ export function createProgress({ isTerminal, write, now }: {
       if (isShown) write(eraseLine);
       isShown = false;
       start = undefined;
+      // the next may begin much later
+      if (!isTerminal) lastWrite = undefined;
     },
   };
 }

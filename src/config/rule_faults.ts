@@ -1,6 +1,6 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
 import type { Fault, Report } from "./fault.ts";
-import { layered, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
+import { layered, modelName, type PipelineConfig, tableOf } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
 import { detailTypes } from "../rag_server/ingest/metadata_kinds.ts";
@@ -301,7 +301,8 @@ function checkReembed(
   const used: WrittenProvider = layered(mapOf(embedding_llm), mapOf(defaults?.embedding_llm));
   const wanted = layered(mapOf(reembed?.embedding_llm), used);
   checkModel(wanted, [...path, "embedding_llm"], report);
-  if (wanted.provider === used.provider && wanted["model"] === used["model"]) {
+  const nameOf = ({ model, model_path: path = "" }: WrittenProvider) => model ?? modelName(String(path));
+  if (wanted.provider === used.provider && nameOf(wanted) === nameOf(used)) {
     report([...path, "embedding_llm"], "is the pipeline's own model: expected another provider or model");
   }
   if (entriesOf(tables).some((table) => table?.vector_column === reembed?.vector_column)) {

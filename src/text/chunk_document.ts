@@ -362,6 +362,11 @@ function pagesFrom(pages: readonly PageStart[], start: number, length = Infinity
 
 function rowsOf(text: string, room: number): Part[] {
   const lines = text.split("\n");
+  const caption = lines.slice(0, lines.findIndex((line) => line.startsWith("|")));
+  if (caption.length > 0 && caption.length < lines.length - 1) {
+    const table = lines.slice(caption.length).join("\n");
+    return [...partsOfLines(caption, room, betweenBlocks), ...rowsOf(table, room)];
+  }
   const header = /^\|[\s:|-]+\|$/.test(lines[1] ?? "") ? lines.slice(0, 2).join("\n") : undefined;
   if (header === undefined) return partsOfLines(lines, room, betweenBlocks);
   const headerTokens = countTokens(header) + 2;

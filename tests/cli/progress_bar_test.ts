@@ -42,6 +42,16 @@ Deno.test("createProgress() writes a plain line every five seconds elsewhere, wi
   ]);
 });
 
+Deno.test("createProgress() counts its five seconds from each operation's beginning", () => {
+  const { written, clock, progress } = shown(false);
+  for (const second of [0, 1, 60, 61]) {
+    clock.ms = second * 1_000;
+    progress.update({ phase: "files", done: second, total: 100 });
+    if (second === 1) progress.end();
+  }
+  assert.deepEqual(written, []);
+});
+
 Deno.test("createProgress() shows no total once more is done than that", () => {
   for (
     const [isTerminal, lines] of [

@@ -180,6 +180,16 @@ Deno.test("a new model of embeddings is another one, in a column of its own", as
     "pipelines[0].reembed.embedding_llm is the pipeline's own model: expected another provider or model",
     "pipelines[0].reembed.vector_column is a table's own vector_column: expected a new one",
   ]);
+  const ofPaths = async (own: string, other: string) => {
+    const text =
+      "pipelines: [{ name: h, database: { database: d }, tables: [{ table: t, text_column: a, vector_column: b }], " +
+      `embedding_llm: { provider: onnx, model_path: ${own} }, rag_llm: { provider: local }, ` +
+      `reembed: { embedding_llm: { model_path: ${other} }, vector_column: c } }]`;
+    const { config } = await loadConfig(optionsFor(text));
+    return config.pipelines[0]?.reembed?.embedding_llm.model;
+  };
+  assert.equal(await ofPaths("/models/old", "/models/new"), "new");
+  await assert.rejects(ofPaths("/models/old", "/models/old/onnx/model.onnx"), /is the pipeline's own model/);
   assert.deepEqual(await faultsOf("{ embedding_llm: { provider: openai }, vector_column: c }"), [
     "pipelines[0].reembed.embedding_llm.model is required for openai",
   ]);

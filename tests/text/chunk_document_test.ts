@@ -91,6 +91,21 @@ Deno.test("chunkDocument() cuts a table between its rows and repeats its header,
   }
 });
 
+Deno.test("chunkDocument() repeats a table's header below its caption too", () => {
+  const rows = Array.from({ length: 20 }, (_, at) => `| Country ${at} | ${at} days |`);
+  const text = ["Leave, as of May", "| Country | Leave |", "| --- | --- |", ...rows].join("\n");
+  const table: DocumentBlock = { kind: "table", text };
+  const [first, ...others] = chunk(documentOf("T", section([], table)), { maxTokens: 80, overlapTokens: 0 });
+  assert.match(
+    first ?? "",
+    /^T\n\nLeave, as of May\s+\| Country \| Leave \|\n\| --- \| --- \|\n\| Country 0 /,
+  );
+  assert.ok(others.length > 0);
+  for (const other of others) {
+    assert.match(other, /^T\n\n\| Country \| Leave \|\n\| --- \| --- \|\n\| Country \d/);
+  }
+});
+
 Deno.test("chunkDocument() cuts code between its lines and keeps their indentation", () => {
   const lines = Array.from({ length: 30 }, (_, at) => `  if (value === ${at}) return ${at};`);
   const chunks = chunk(documentOf("T", section([], { kind: "code", text: lines.join("\n") })), {

@@ -233,8 +233,8 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
       return model ? jsonReply(JSON.stringify(model)) : chatErrorReply(noPipeline(name));
     });
   }
-  const ofOpenai = hasChat ? `; of OpenAI's API there are POST ${chatPath} and GET ${modelsPath}` : "";
-  const message = `there is nothing at this path${ofOpenai}`;
+  const ofOpenai = hasChat ? `, and of OpenAI's API ${chatPath} and ${modelsPath}` : "";
+  const message = `there is nothing at this path; pipelines are asked at /v1/pipelines/NAME${ofOpenai}`;
   app.notFound(({ req }) => errorAt(req.path)({ code: "NOT_FOUND", message }));
   app.onError((error, { req, env }) => {
     const { method, path } = req;

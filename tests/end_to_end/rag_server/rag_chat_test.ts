@@ -263,8 +263,8 @@ testWithPgvector("OpenAI's client asks pipelines as models", async (t) => {
       assertHas((await response.json()).error, { type: "invalid_request_error", code: "method_not_allowed" });
     }
     const message =
-      "404 there is nothing at this path; of OpenAI's API there are POST /v1/chat/completions and " +
-      "GET /v1/models";
+      "404 there is nothing at this path; pipelines are asked at /v1/pipelines/NAME, and of OpenAI's API " +
+      "/v1/chat/completions and /v1/models";
     const model = "handbook";
     for (
       const asking of [

@@ -194,7 +194,8 @@ Deno.test("an unknown path gets 404 NOT_FOUND", async () => {
     for (const method of ["GET", "POST"]) {
       const { status, text } = await send(method, path);
       assert.equal(status, 404);
-      assert.equal(text, '{"error":{"code":"NOT_FOUND","message":"there is nothing at this path"}}');
+      const message = "there is nothing at this path; pipelines are asked at /v1/pipelines/NAME";
+      assert.equal(text, JSON.stringify({ error: { code: "NOT_FOUND", message } }));
     }
   }
 });

@@ -8,7 +8,7 @@ const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 /** What is around a page's text, or no text at all. */
 const leftOut = names(
   "script style noscript template nav footer aside svg math iframe object canvas audio video select button textarea head " +
-    "dialog rp rt",
+    "dialog rp rt del s strike",
 );
 const leftOutRoles = names("navigation contentinfo complementary search menu dialog doc-toc");
 /** What generators of pages call tables of contents and links to other pages, and what only screen readers read. */
@@ -16,7 +16,7 @@ const leftOutClasses = names(
   "toc toctree-wrapper navheader navfooter sr-only visually-hidden screen-reader-text",
 );
 const inline = names(
-  "a abbr acronym b bdi bdo big button cite code data del dfn em font g-emoji i img ins kbd label mark meter output q rp rt ruby s samp " +
+  "a abbr acronym b bdi bdo big button cite code data del dfn em font g-emoji i img ins kbd label mark math meter output q rp rt ruby s samp " +
     "small span strike strong sub sup time tt u var wbr br",
 );
 
@@ -188,7 +188,7 @@ function walk(html: string, isPart = false): { title: string | undefined; pieces
       if (open.leftOut === 0) {
         if (!isLeftOut) openElement(name, attributes);
         else if (!inline.has(name)) flush();
-        else if (!/^r[pt]$/.test(name)) text += " ";
+        else if (!/^r[pt]$/.test(name)) text += ` ${attributes["alttext"] ?? ""} `;
       }
       if (isLeftOut) open.leftOut++;
       if (isMain) open.main++;

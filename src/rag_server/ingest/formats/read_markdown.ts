@@ -189,8 +189,9 @@ function tokenHtml(token: MarkedToken): string {
       return linkHtml(token);
     case "strong":
     case "em":
-    case "del":
       return inlineHtml(token.tokens);
+    case "del":
+      return token.raw.startsWith("~~") ? "" : inlineHtml(token.tokens);
     case "text":
       return token.tokens === undefined ? token.text.replaceAll("<", "&lt;") : inlineHtml(token.tokens);
     default:

@@ -191,6 +191,13 @@ Deno.test("readHtml() keeps powers, readings and numbers of lists apart from wha
   assert.deepEqual(shown("<p><ruby>東<rp>(</rp><rt>とう</rt><rp>)</rp>京<rt>きょう</rt></ruby>です</p>"), [
     "paragraph: 東京です",
   ]);
+  assert.deepEqual(shown("<p>Costs <del>100</del> <s>95</s> <strike>92</strike> 90 euros</p>"), [
+    "paragraph: Costs 90 euros",
+  ]);
+  const math = "<math alttext='x^2'><mi>x</mi><mn>2</mn></math>";
+  assert.deepEqual(shown(`<p>With ${math} and <math><mi>y</mi></math> it is</p>`), [
+    "paragraph: With x^2 and it is",
+  ]);
   assert.deepEqual(shown("<ol start=3><li>c<li>d</ol>"), ["list: 3. c\n4. d"]);
   assert.deepEqual(shown('<p>a<span class="sr-only">hidden</span>b</p>'), ["paragraph: a b"]);
 });

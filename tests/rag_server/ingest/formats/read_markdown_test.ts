@@ -23,6 +23,11 @@ Deno.test("readMarkdown() reads a large text in parts: code stays whole, and lin
   assert.equal(blocks.at(-1)?.text, "The portal (https://hr.example.com) again.");
 });
 
+Deno.test("readMarkdown() leaves out what is struck out", () => {
+  const { sections } = readMarkdown("It costs ~~100~~ 90 euros for ~5 days~ at most.", "notes");
+  assert.equal(sections[0]?.blocks[0]?.text, "It costs 90 euros for 5 days at most.");
+});
+
 Deno.test("readMarkdown() takes a rule at the beginning for a rule", () => {
   const { title, sections } = readMarkdown("---\nJust text\n\n---\n\nMore", "notes");
   assert.equal(title, "notes");

@@ -12,13 +12,16 @@ interface Relationship {
 /**
  * An Office document's archive, and where its parts are. Parts outside of the archive are not followed.
  *
- * @throws {Error} where it is none
+ * @param root the element that its main part is
+ * @throws {Error} where it is none, or of another kind
  */
-export function openOffice(bytes: Uint8Array) {
+export function openOffice(bytes: Uint8Array, root: "document" | "presentation" | "workbook") {
   const read = openZip(bytes);
   const roots = relationshipsOf(read, "");
   const main = roots.find(({ type }) => type === "officeDocument")?.path;
   if (main === undefined) throw new Error("it is no document of Office");
+  const head = Buffer.from(read(main)?.subarray(0, 4096) ?? []).toString("latin1");
+  if (!new RegExp(`<(?:[\\w-]+:)?${root}[\\s>]`).test(head)) throw new Error(`it is no ${root} of Office`);
   const parts = relationshipsOf(read, main);
   const properties = roots.find(({ type }) => type === "core-properties");
   const title = textOf(firstElement(read(properties?.path ?? ""), "title")).trim();

@@ -26,7 +26,7 @@ const longestRepeated = 200;
  * @throws {Error} where it is encrypted, damaged or too large
  */
 export function readDocx(bytes: Uint8Array, fallbackTitle: string): SourceDocument {
-  const office = openOffice(bytes);
+  const office = openOffice(bytes, "document");
   const styleOf = createDocxStyles(office.part("styles"), office.part("numbering"));
   const notes = new Map<string, XmlElement>();
   for (const kind of ["footnote", "endnote"]) {

@@ -13,7 +13,7 @@ const running = new Set(["sldNum", "dt", "ftr", "hdr", "sldImg"]);
  * @throws {Error} where it is encrypted, damaged or too large
  */
 export function readPptx(bytes: Uint8Array, fallbackTitle: string): SourceDocument {
-  const office = openOffice(bytes);
+  const office = openOffice(bytes, "presentation");
   const pathOf = new Map(office.parts.map(({ id, path }) => [id, path]));
   const list = childrenOf(firstElement(office.main, "sldIdLst"), "sldId");
   const builder = createDocumentBuilder();

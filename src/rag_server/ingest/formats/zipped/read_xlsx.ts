@@ -17,7 +17,7 @@ const longestRepeated = 200;
  * @throws {Error} where it is encrypted, damaged or too large
  */
 export function readXlsx(bytes: Uint8Array, fallbackTitle: string): SourceDocument {
-  const office = openOffice(bytes);
+  const office = openOffice(bytes, "workbook");
   const pathOf = new Map(
     office.parts.map(({ id, type, path }) => [id, type === "worksheet" ? path : undefined]),
   );

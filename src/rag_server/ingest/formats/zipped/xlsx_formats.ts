@@ -35,19 +35,24 @@ export function createCellFormats(stylesXml: Uint8Array | undefined, properties:
     const kind = kinds[style];
     if (kind === "percent") return `${rounded(number * 100)}%`;
     if (kind === "time") return timeText(number * 86_400);
-    return (kind === "date" ? dateText(number, isFrom1904) : undefined) ?? rounded(number);
+    const date = kind === "date" ? dateText(number, isFrom1904) : undefined;
+    return date ?? rounded(number).padStart(typeof kind === "number" && number >= 0 ? kind : 0, "0");
   };
 }
 
 const rounded = (number: number) => String(Number(number.toPrecision(15)));
 
-/** Of a format's code, such as `dd.mm.yyyy`, `0.0%` or `[h]:mm`: its first part, which is that of positive numbers. */
-function kindOf(code: string): "number" | "percent" | "date" | "time" {
+/**
+ * Of a format's code, such as `dd.mm.yyyy`, `0.0%` or `[h]:mm`: its first part, which is that of positive numbers.
+ *
+ * @returns of plain numbers, how many digits each has at least
+ */
+function kindOf(code: string): number | "percent" | "date" | "time" {
   const signs = code.replace(/"[^"]*"|\\.|_.|\*./g, "").split(";")[0] ?? "";
   if (/\[(?:h+|m+|s+)\]/i.test(signs)) return "time";
   const bare = signs.replace(/\[[^\]]*\]|general/gi, "");
   if (/[dmyhs]/i.test(bare)) return "date";
-  return bare.includes("%") ? "percent" : "number";
+  return bare.includes("%") ? "percent" : /^0+$/.exec(bare)?.[0].length ?? 0;
 }
 
 /** @param days since the end of 1899, or since 1904; undefined where no calendar has them */

@@ -90,21 +90,22 @@ Deno.test("readXlsx() shows values as they are meant", () => {
     "<si><t>plain</t></si><si><r><t>rich </t></r><r><t>text</t></r><rPh><t>spoken</t></rPh></si>";
   const formats =
     `<numFmts><numFmt numFmtId="164" formatCode="dd\\.mm\\.yyyy"/><numFmt numFmtId="165" formatCode="[h]:mm"/>` +
-    `<numFmt numFmtId="166" formatCode="#,##0&quot; days&quot;"/><numFmt numFmtId="167" formatCode="[Red]0.0"/></numFmts>` +
+    `<numFmt numFmtId="166" formatCode="#,##0&quot; days&quot;"/><numFmt numFmtId="167" formatCode="[Red]0.0"/>` +
+    `<numFmt numFmtId="168" formatCode="00000"/></numFmts>` +
     `<cellXfs>${
-      [0, 14, 164, 165, 10, 166, 167, 22, 20].map((id) => `<xf numFmtId="${id}"/>`).join("")
+      [0, 14, 164, 165, 10, 166, 167, 22, 20, 168, 168, 168].map((id) => `<xf numFmtId="${id}"/>`).join("")
     }</cellXfs>`;
   const cells = [
     `<c r="A1" t="s"><v>1</v></c><c t="s"><v>0</v></c><c t="b"><v>1</v></c><c t="e"><v>#N/A</v></c>`,
     `<c t="str"><f>A1&amp;"!"</f><v>cached</v></c><c><f>1+1</f><v>2</v></c><c><v>0.30000000000000004</v></c>`,
     `<c t="d"><v>2024-05-17</v></c>`,
-    ["45429", "45429", "1.5", "0.125", "30", "7.5", "45429.75", "0.5"]
+    ["45429", "45429", "1.5", "0.125", "30", "7.5", "45429.75", "0.5", "7", "123456", "-7"]
       .map((value, at) => `<c s="${at + 1}"><v>${value}</v></c>`).join(""),
   ].join("");
   assert.deepEqual(read(row(1, cells), { strings, formats }), ["file", [
     "Sheet1",
     "| rich text | plain | TRUE | #N/A | cached | 2 | 0.3 | 2024-05-17 | 2024-05-17 | 2024-05-17 | 36:00 | 12.5% | 30 | 7.5 " +
-    "| 2024-05-17 18:00 | 12:00 |",
+    "| 2024-05-17 18:00 | 12:00 | 00007 | 123456 | -7 |",
   ]]);
   const dates = row(1, number("A1", "1", 1) + number("B1", "59", 1) + number("C1", "61", 1));
   assert.deepEqual(read(dates, { formats }), ["file", [

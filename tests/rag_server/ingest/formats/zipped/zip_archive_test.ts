@@ -70,9 +70,9 @@ Deno.test("openZip() stops at too much, whatever the headers say, and at too man
 });
 
 Deno.test("openOffice() follows no part out of the archive", () => {
-  const office = openOffice(exampleZip({
+  const bytes = exampleZip({
     "_rels/.rels": relationships({ r1: ["officeDocument", "/word/d.xml"] }),
-    "word/d.xml": "<d/>",
+    "word/d.xml": "<w:document />",
     "word/_rels/d.xml.rels": relationships({
       a: ["styles", "../s%20t.xml"],
       b: ["image", "file:///etc/passwd"],
@@ -80,9 +80,13 @@ Deno.test("openOffice() follows no part out of the archive", () => {
       d: ["image", "http://["],
       e: ["image", "../../../x.xml"],
     }),
-  }));
+  });
+  const office = openOffice(bytes, "document");
   assert.deepEqual(office.parts.map(({ id, path }) => [id, path]), [["a", "s t.xml"], ["e", "x.xml"]]);
-  assert.throws(() => openOffice(exampleZip({ "a.xml": "" })), { message: "it is no document of Office" });
+  // a file of one kind that was saved under the name of another
+  assert.throws(() => openOffice(bytes, "workbook"), { message: "it is no workbook of Office" });
+  const none = exampleZip({ "a.xml": "" });
+  assert.throws(() => openOffice(none, "document"), { message: "it is no document of Office" });
 });
 
 Deno.test("eachElement() resolves no entities, and bounds elements and their depth", () => {
