@@ -7,7 +7,7 @@ import type { Identity } from "./open_identity.ts";
 import type { RagConsoleParts, RunningRagServer } from "./rag/rag_server.ts";
 import { offers } from "../config/mod.ts";
 import { refusal } from "../console/console_replies.ts";
-import { accessTo, type ScopesByTool } from "../identity/access_rules.ts";
+import { accessTo, type ScopesByTool, toolOf } from "../identity/access_rules.ts";
 import type { LatePipelines } from "./rag/late_pipelines.ts";
 import type { ConsoleParts } from "./tool_server/serve_tool_server.ts";
 import type { ToolServer } from "./tool_server/tool_server.ts";
@@ -182,12 +182,11 @@ function documentsOf(
   const forget = () => routes = undefined;
   return {
     async answer(request, bindings) {
-      const name = "ask_pipeline";
-      const tool = { kind: "tool", name, scopes: scopes[name] ?? [] } as const;
       const { principal } = bindings;
       if (principal === undefined) throw new Error("nobody was let in");
-      const access = accessTo(principal, tool);
+      const access = accessTo(principal, toolOf("ask_pipeline", scopes));
       if (access.kind === "insufficient_scope") return refusal(403, access.missing);
+      if (access.kind === "hidden") return refusal(403, "The token may not call ask_pipeline.");
       if (routes === undefined) (routes = make()).catch(forget);
       return await (await routes).answer(request, bindings);
     },

@@ -2,7 +2,7 @@ import { CallEnded, type EndOfCall, onAbort } from "../core/async/abort.ts";
 import { startTimer } from "../core/async/deadline.ts";
 import { createMessages } from "../state/messages.ts";
 import type { State } from "../state/state.ts";
-import { callerKey, endOf, type Principal, principalKey } from "../core/principal.ts";
+import { bearerKey, callerKey, endOf, type Principal } from "../core/principal.ts";
 
 /** The id of a JSON-RPC request. */
 export type RequestId = string | number | null;
@@ -36,7 +36,7 @@ export function createCallsUnderWay({ checkEveryMs = endCheckMs, state }: CallsU
   // of calls whose tokens end by themselves; in milliseconds since 1970
   const ends = new Map<AbortController, number>();
   let timer: ReturnType<typeof setInterval> | undefined;
-  const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
+  const prefixOf = (principal: Principal) => `${JSON.stringify(bearerKey(principal))} `;
   // a JSON text tells the id 1 from the id "1"
   const keyOf = (principal: Principal, id: unknown) =>
     `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;

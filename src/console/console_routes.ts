@@ -10,7 +10,7 @@ import { pathOf } from "../http/count_requests.ts";
 import { isFromOwnPage } from "../http/host_and_origin.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
-import { hasLess, isGranted, isNamedIn, type ScopesByTool } from "../identity/access_rules.ts";
+import { hasLess, isGranted, isNamedIn, type ScopesByTool, toolOf } from "../identity/access_rules.ts";
 import type { Authentication, LogoutReport } from "../identity/authentication.ts";
 import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import type { Served } from "../identity/front.ts";
@@ -189,8 +189,7 @@ export function withConsole(inner: Served, options: ConsoleOptions): Served {
   }
 
   function describeUsage(principal: Principal): Response {
-    const tool = { kind: "tool", name: "usage", scopes: scopes["usage"] ?? [] } as const;
-    if (!isGranted(principal, tool)) return refusal(403, "The token may not call usage.");
+    if (!isGranted(principal, toolOf("usage", scopes))) return refusal(403, "The token may not call usage.");
     return jsonReply({ limits: options.quotas.usage(principal), shared: options.quotas.shared() });
   }
 

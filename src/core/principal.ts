@@ -73,7 +73,7 @@ export function identityOf(principal: Principal): Principal {
   return principal.kind === "local" ? principal.onBehalfOf ?? principal : principal;
 }
 
-/** The key under which a principal's connections and choices are kept. No two principals share one. */
+/** What records know a principal by. No two principals share one. */
 export function principalKey(principal: Principal): string {
   switch (principal.kind) {
     case "local":
@@ -83,6 +83,16 @@ export function principalKey(principal: Principal): string {
     default:
       return `${principal.kind}:${principal.id}`;
   }
+}
+
+/**
+ * The key under which is kept what a token or a session began: connections, choices, calls, tasks. A person's other grants
+ * have others, and so have an issuer's tokens of other scopes; those of the same scopes follow each other.
+ */
+export function bearerKey(principal: Principal): string {
+  if (principal.kind !== "issuer") return principalKey(principal);
+  const { grantId, scopes = [] } = principal;
+  return `${principalKey(principal)} ${grantId ?? scopes.toSorted().join(" ")}`;
 }
 
 /**

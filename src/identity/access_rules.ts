@@ -50,6 +50,10 @@ export function grantedTo<T extends AccessObject>(principal: Principal, objects:
   return objects.filter((object) => isGranted(principal, object));
 }
 
+export function toolOf(name: string, scopesByTool: ScopesByTool = {}): AccessObject {
+  return { kind: "tool", name, scopes: scopesByTool[name] ?? [] };
+}
+
 /** A resource, which needs the scopes of the tool that tells the same. */
 export function resourceOf(name: string, scopesByTool: ScopesByTool = {}): AccessObject {
   return { kind: "resource", name, scopes: scopesByTool[toolOfResource(name)] ?? [] };

@@ -17,6 +17,14 @@ Deno.test("a cancellation reaches the caller's own call of that id, and no other
   const at = (address: string): Principal => ({ kind: "local", address });
   const token = (id: string): Principal => ({ kind: "token", id });
   const session = (id: string): Principal => ({ kind: "session", id, username: "alice" });
+  const issued = (scope: string, grantId?: string): Principal => ({
+    kind: "issuer",
+    issuer: "https://login.example",
+    subject: "7",
+    groups: [],
+    scopes: [scope],
+    ...grantId && { grantId },
+  });
   const stdio: Principal = { kind: "local" };
   const cases: readonly [Principal, RequestId, Principal, unknown, boolean][] = [
     [stdio, 1, stdio, 1, true],
@@ -26,6 +34,10 @@ Deno.test("a cancellation reaches the caller's own call of that id, and no other
     [token("a"), 1, token("a"), 1, true],
     [token("a"), 1, token("b"), 1, false],
     [session("s1"), 1, session("s2"), 1, false],
+    [issued("read"), 1, issued("read"), 1, true],
+    [issued("read"), 1, issued("ask"), 1, false],
+    [issued("read", "g1"), 1, issued("read", "g1"), 1, true],
+    [issued("read", "g1"), 1, issued("read", "g2"), 1, false],
     [at("192.0.2.1"), 1, at("192.0.2.1"), 1, true],
     [at("192.0.2.1"), 1, at("192.0.2.2"), 1, false],
   ];

@@ -93,7 +93,7 @@ testWithPgvector("below /console/v1/ nobody asks who may not call the tool that 
       issuer: issuer.issuer,
       audience: testAudience,
       required_scopes: ["base"],
-      scopes_by_tool: { ask_pipeline: ["docs:ask"] },
+      scopes_by_tool: { ask_pipeline: ["docs:ask"], fetch: ["docs:read"] },
     },
   };
   await using documents = await createDocumentFolder({ http: { auth } });
@@ -116,6 +116,17 @@ testWithPgvector("below /console/v1/ nobody asks who may not call the tool that 
     const missing = "the access token does not have the scope docs:ask";
     for (const path of ["", "/search"]) assert.deepEqual(await ask("base", path), [403, missing]);
     assert.deepEqual(await ask("base docs:ask"), [200, undefined]);
+    // a search gives whole passages
+    for (const path of ["/search", "/searc%68"]) {
+      const [status, error] = await ask("base docs:ask", path);
+      assert.deepEqual([status, error.message], [403, "the token may not call fetch"]);
+      assert.equal((await ask("base docs:ask docs:read", path))[0], 200);
+    }
+    const { token } = await folder.addToken({ limits: { tools: ["search", "fetch"] } });
+    await waitUntil("the token is known", async () => {
+      const { status } = await post("v1/pipelines/handbook", {}, { authorization: `Bearer ${token}` });
+      return status === 403;
+    });
   }
   await folder.write(configText({ ...config, http: {}, builtins: { tools: { ask_pipeline: false } } }));
   const { token } = await folder.addToken();

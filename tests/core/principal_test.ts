@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   accountOf,
+  bearerKey,
   callerKey,
   type Principal,
   principalKey,
@@ -35,6 +36,25 @@ Deno.test("an issuer's subject is one caller, whatever else its access tokens sa
   assert.equal(principalKey(one), principalKey(other));
   assert.equal(callerKey(one), callerKey(other));
   assert.equal(principalName(one), "https://idp.example.com#7");
+});
+
+Deno.test("each grant has what it began to itself, and so has an issuer's token of other scopes", () => {
+  const of = (own: { scopes?: string[]; grantId?: string }): Principal => ({
+    kind: "issuer",
+    issuer,
+    subject: "7",
+    groups: [],
+    ...own,
+  });
+  const apart = [
+    of({}),
+    of({ scopes: ["read"] }),
+    of({ scopes: ["read", "ask"] }),
+    of({ scopes: ["read"], grantId: "g1" }),
+    of({ scopes: ["read"], grantId: "g2" }),
+  ];
+  assert.equal(new Set([...apart, ...alike].map(bearerKey)).size, apart.length + alike.length);
+  assert.equal(bearerKey(of({ scopes: ["ask", "read"] })), bearerKey(of({ scopes: ["read", "ask"] })));
 });
 
 Deno.test("the sessions of a user are one caller, and so are the requests of an address", () => {

@@ -143,6 +143,12 @@ async function scan(
     signal,
     sql: `select ${list.join(", ")} from ${table} limit ${scannedRows}`,
     trusted: true,
+    // a column's type may have a cast of its own
+    names: [
+      { kind: "relation", schema, name },
+      { kind: "type", name: "text" },
+      ...columns.map((column) => ({ kind: "column" as const, name: column })),
+    ],
     timeoutMs: scanTimeoutMs,
     maxBytes: scanBytes,
   });

@@ -4,7 +4,7 @@ import { AppError } from "../../core/app_error.ts";
 import { onAbort } from "../../core/async/abort.ts";
 import { longestTimerMs, startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
+import { bearerKey, callerKey, type Principal } from "../../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import {
@@ -82,7 +82,7 @@ export function createConnectionPools(options: PoolsOptions) {
   let stopRetry = () => {};
 
   function poolFor(principal: Principal, database: DatabaseOptions): PrincipalPool {
-    const key = principalKey(principal);
+    const key = bearerKey(principal);
     const ofPrincipal = poolsOf.get(key) ?? new Map<DatabaseOptions, PrincipalPool>();
     poolsOf.set(key, ofPrincipal);
     const known = ofPrincipal.get(database);
@@ -249,9 +249,9 @@ export function createConnectionPools(options: PoolsOptions) {
   function dropIfUnused(pool: PrincipalPool): void {
     if (pool.size() > 0 || pool.calls.waiting.size > 0) return;
     pools.delete(pool);
-    for (const [principalKey, ofPrincipal] of poolsOf) {
+    for (const [key, ofPrincipal] of poolsOf) {
       if (ofPrincipal.get(pool.database) === pool) ofPrincipal.delete(pool.database);
-      if (ofPrincipal.size === 0) poolsOf.delete(principalKey);
+      if (ofPrincipal.size === 0) poolsOf.delete(key);
     }
   }
 
@@ -336,7 +336,7 @@ export function createConnectionPools(options: PoolsOptions) {
     hosts: (database: DatabaseOptions): readonly HostReport[] => choices.get(database)?.report() ?? [],
     /** Ends a principal's connections: idle ones now, those in use when given back. Its waiters are refused. */
     async closePrincipal(principal: Principal): Promise<void> {
-      const key = principalKey(principal);
+      const key = bearerKey(principal);
       const ended = [...poolsOf.get(key)?.values() ?? []];
       poolsOf.delete(key);
       await end(ended, false);

@@ -12,7 +12,7 @@ import {
   type Readiness,
   type ReadinessOfAll,
 } from "../../http/reachability.ts";
-import { isGranted, type ScopesByTool, visibleTo } from "../../identity/access_rules.ts";
+import { isGranted, type ScopesByTool, toolOf, visibleTo } from "../../identity/access_rules.ts";
 import { type Authentication, bearerChallenge, type LogoutReport } from "../../identity/authentication.ts";
 import type { FrontRefusal, Served } from "../../identity/front.ts";
 import { isMetadataPath, metadataRoute } from "../../identity/protected_resource.ts";
@@ -186,14 +186,16 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   for (const [path, read] of Object.entries(readings)) {
     onGet(path, async (context) => jsonReply(await read(context)));
   }
+  /** Why a caller gets nothing by a route that gives what tools do; undefined for one who may call them. */
+  function refusalOf(principal: Principal, tools: readonly string[]): Response | undefined {
+    const lacking = tools.find((name) => !isGranted(principal, toolOf(name, options.scopes)));
+    if (lacking === undefined) return undefined;
+    return errorReply({ ...scopeError, message: `the token may not call ${lacking}` });
+  }
   onGet("/v1/usage", (context) => {
     const principal = principalOf(context);
-    const isTold = isGranted(principal, {
-      kind: "tool",
-      name: "usage",
-      scopes: options.scopes?.["usage"] ?? [],
-    });
-    if (!isTold) return errorReply({ ...scopeError, message: "the token may not call usage" });
+    const refused = refusalOf(principal, ["usage"]);
+    if (refused) return refused;
     const limits = quotas?.usage(principal) ?? [];
     return jsonReply(JSON.stringify({ limits, shared: quotas?.shared() ?? [] } satisfies UsageReply));
   });
@@ -219,9 +221,12 @@ export function createRagRoutes(options: RagRoutesOptions): Served {
   const callerOf = (c: RagContext) => ({ principal: principalOf(c), address: c.env.addressOf() });
   const answer = createQueryEndpoint(options);
   const passages = createQueryEndpoint(options, { wanted: "passages" });
-  for (const [path, reply] of [["/:name", answer], ["/:name/search", passages]] as const) {
-    onPost(`/v1/pipelines${path}`, (c) => reply(c.req.raw, callerOf(c), c.env, c.req.param("name")));
-  }
+  onPost("/v1/pipelines/:name", (c) => answer(c.req.raw, callerOf(c), c.env, c.req.param("name")));
+  // of the tool server, which knows the tools' scopes: a search gives the passages whole
+  const searching = options.scopes ? ["search", "fetch"] : [];
+  onPost("/v1/pipelines/:name/search", (c) =>
+    refusalOf(principalOf(c), searching) ??
+      passages(c.req.raw, callerOf(c), c.env, c.req.param("name")));
   if (hasChat) {
     const models = (context: RagContext) => visible(context).map(modelOf);
     const chat = createQueryEndpoint(options, { face: chatFace });

@@ -5,7 +5,7 @@ import { errorObject, type JsonRpcError } from "./json_rpc_error.ts";
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded, onAbort } from "../../core/async/abort.ts";
 import { settlesWithin, sleep } from "../../core/async/deadline.ts";
-import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
+import { accountOf, bearerKey, callerKey, type Principal } from "../../core/principal.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
 import { sha256 } from "../../core/text/sha256.ts";
 import { sizeText } from "../../core/text/units.ts";
@@ -120,7 +120,7 @@ export function createTasks({
     const scopes = "scopes" in principal ? principal.scopes : undefined;
     const groups = "groups" in principal ? principal.groups : undefined;
     return sha256(JSON.stringify([
-      principalKey(principal),
+      bearerKey(principal),
       callerKey(principal),
       scopes?.toSorted(),
       groups?.toSorted(),
@@ -307,7 +307,7 @@ export function createTasks({
       const begun: Task = {
         id,
         owner: ownerKey(principal),
-        principal: principalKey(principal),
+        principal: bearerKey(principal),
         createdAt: calledAt,
         updatedAt: now(),
         message,
@@ -342,12 +342,12 @@ export function createTasks({
     async cancel(principal: Principal, id: unknown): Promise<void> {
       const task = await find(principal, id);
       if (working.has(task.id)) cancelHere(task.id);
-      else if (!("ended" in task)) others?.send(task.id, principalKey(principal));
+      else if (!("ended" in task)) others?.send(task.id, bearerKey(principal));
     },
 
     /** Ends and forgets the tasks of a principal: its token or session has ended. */
     endPrincipal(principal: Principal): void {
-      const key = principalKey(principal);
+      const key = bearerKey(principal);
       for (const task of [...working.values()].filter((task) => task.principal === key)) {
         working.delete(task.id);
         task.stop(new CallEnded("its token or session has ended"));

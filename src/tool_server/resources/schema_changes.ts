@@ -1,6 +1,6 @@
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Principal, principalKey } from "../../core/principal.ts";
+import { bearerKey, type Principal } from "../../core/principal.ts";
 import { isGranted, resourceOf, type ScopesByTool } from "../../identity/access_rules.ts";
 import type { Catalog, CatalogTable } from "../../postgres/catalog/catalog.ts";
 import { type CatalogChange, createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
@@ -156,7 +156,7 @@ export function createSchemaChanges(options: SchemaChangesOptions) {
     },
     /** Tells a principal who asked that another database is the current one. */
     selected(key: string): void {
-      tellOfDatabases((principal) => principalKey(principal) === key);
+      tellOfDatabases((principal) => bearerKey(principal) === key);
     },
     [Symbol.dispose](): void {
       closed.abort();

@@ -108,3 +108,18 @@ testWithPostgres("a table that cannot be looked at costs the samples of others n
   await holder.query("BEGIN; LOCK TABLE a_locked");
   assert.deepEqual(await samplesOf(fixture.database), { b_free: { kind: ["y"] } });
 });
+
+testWithPostgres("no sample is taken by a cast that callers may not run", async () => {
+  await using fixture = await createCatalogFixture(`
+    CREATE TYPE state;
+    CREATE FUNCTION state_in(cstring) RETURNS state LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+    CREATE FUNCTION state_out(state) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+    CREATE TYPE state (INPUT = state_in, OUTPUT = state_out, LIKE = text, CATEGORY = 'S');
+    CREATE FUNCTION text(state) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT 'written'::text $$;
+    CREATE CAST (state AS text) WITH FUNCTION text(state);
+    CREATE TABLE plain (state text);
+    CREATE TABLE cast_by_function (state state);
+    INSERT INTO plain SELECT 'open' FROM generate_series(1, 10);
+    INSERT INTO cast_by_function SELECT 'open' FROM generate_series(1, 10)`);
+  assert.deepEqual(await samplesOf(fixture.database), { plain: { state: ["open"] } });
+});

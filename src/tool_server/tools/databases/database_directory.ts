@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
-import { type Principal, principalKey } from "../../../core/principal.ts";
+import { bearerKey, type Principal } from "../../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import type { Database } from "../../../postgres/database.ts";
 import type { DatabaseOptions } from "../../../postgres/database_options.ts";
@@ -27,7 +27,7 @@ const maxNameLength = 100;
  */
 export function createDatabaseDirectory(
   entries: readonly DirectoryEntry[],
-  onSelect: (principalKey: string) => void = () => {},
+  onSelect: (bearerKey: string) => void = () => {},
   kept?: StateRecords,
 ) {
   const chosen = new Map<string, string>();
@@ -42,7 +42,7 @@ export function createDatabaseDirectory(
   const ended = new Set<string>();
 
   function current(principal: Principal, accessible: readonly DirectoryEntry[]): DirectoryEntry | undefined {
-    const name = chosen.get(principalKey(principal));
+    const name = chosen.get(bearerKey(principal));
     return accessible.find((entry) => entry.name === name) ?? accessible[0];
   }
 
@@ -51,7 +51,7 @@ export function createDatabaseDirectory(
    * @throws {AppError} `not_found`, the same for a database that does not exist and one that may not be used.
    */
   function resolve(principal: Principal, name: string | undefined): Database {
-    if (ended.has(principalKey(principal))) {
+    if (ended.has(bearerKey(principal))) {
       throw new AppError("unauthorized", "Cannot use a database: logged out");
     }
     const accessible = grantedTo(principal, entries);
@@ -97,7 +97,7 @@ export function createDatabaseDirectory(
     async select(principal: Principal, name: string): Promise<void> {
       const selected = resolve(principal, name);
       const before = resolve(principal, undefined);
-      const id = principalKey(principal);
+      const id = bearerKey(principal);
       // without a token a choice is nobody's who could be known again
       if (principal.kind !== "local") {
         await kept?.keep({ id, value: name, expiresAt: Date.now() + keepChosenMs });
@@ -111,7 +111,7 @@ export function createDatabaseDirectory(
     },
     /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
     end(principal: Principal): void {
-      const key = principalKey(principal);
+      const key = bearerKey(principal);
       chosen.delete(key);
       kept?.forget(key);
       // the id of a session is never used again, that of a token may be

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import { withDeadline } from "../../../core/async/deadline.ts";
 import type { Principal } from "../../../core/principal.ts";
-import { accessTo, type ScopesByTool } from "../../../identity/access_rules.ts";
+import { accessTo, type ScopesByTool, toolOf } from "../../../identity/access_rules.ts";
 import type { DatabaseAddress, DatabaseDirectory } from "./database_directory.ts";
 import { connectionTools } from "../../builtin_kinds.ts";
 import { defineTool, type Tool } from "../tool.ts";
@@ -15,9 +15,7 @@ export function databaseMethods(directory: DatabaseDirectory, scopesByTool: Scop
   /** What a caller may not call as a tool is not to be had by a method either. @throws {AppError} `forbidden` */
   function requireTool(principal: Principal, alias: keyof typeof connectionTools): void {
     const name = connectionTools[alias];
-    const accesses = [name, alias].map((each) =>
-      accessTo(principal, { kind: "tool", name: each, scopes: scopesByTool[each] ?? [] })
-    );
+    const accesses = [name, alias].map((each) => accessTo(principal, toolOf(each, scopesByTool)));
     if (accesses.some(({ kind }) => kind === "granted")) return;
     const lacking = accesses.find((access) => access.kind === "insufficient_scope");
     const reason = lacking?.missing ?? "it is not among the tools of the access token";
