@@ -15,7 +15,6 @@ export interface ResourceSubscriber {
 
 /** Tells of changes to what the server offers, to whoever listens at that moment. */
 export function createChanges() {
-  const listeners = new Set<(change: Change) => void>();
   const subscribers = new Set<ResourceSubscriber>();
   const watchers = new Set<() => void>();
 
@@ -24,36 +23,23 @@ export function createChanges() {
   }
 
   return {
-    /** Tells everybody of a list. Of a resource it tells all who asked for it: they must all be ones who may read it. */
-    publish(change: Change): void {
-      for (const listener of [...listeners]) listener(change);
-      if (change.kind !== "resource") return;
-      for (const subscriber of [...subscribers]) {
-        if (subscriber.uris.includes(change.uri)) subscriber.tell(change);
-      }
+    /** Tells everybody of a list. */
+    publish(change: Exclude<Change, { kind: "resource" }>): void {
+      for (const { tell } of [...subscribers]) tell(change);
     },
     /**
-     * @param listener is told of lists, and of resources
-     * @param resources which resources it is told of, and for whom; where absent, of all that are published
+     * @param listener is told of lists, and of resources by whoever knows of `subscribers`
+     * @param resources which resources it is told of, and for whom
      * @returns what ends it
      */
     subscribe(
       listener: (change: Change) => void,
-      resources?: Pick<ResourceSubscriber, "principal" | "uris">,
+      resources: Pick<ResourceSubscriber, "principal" | "uris">,
     ): () => void {
-      if (resources === undefined) {
-        listeners.add(listener);
-        return () => void listeners.delete(listener);
-      }
-      const listsOnly = (change: Change) => {
-        if (change.kind !== "resource") listener(change);
-      };
       const subscriber = { ...resources, tell: listener };
-      listeners.add(listsOnly);
       subscribers.add(subscriber);
       tellWatchers();
       return () => {
-        listeners.delete(listsOnly);
         if (subscribers.delete(subscriber)) tellWatchers();
       };
     },

@@ -16,7 +16,7 @@ async function setUp(
   const registry = createRegistry({ tools: [], ...options });
   const changes = createChanges();
   const told: Change["kind"][] = [];
-  changes.subscribe(({ kind }) => void told.push(kind));
+  changes.subscribe(({ kind }) => void told.push(kind), { principal: { kind: "local" }, uris: [] });
   const offered = createOfferedDefinitions({
     ...options,
     directory: createDatabaseDirectory([]),

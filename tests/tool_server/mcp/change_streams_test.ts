@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Server } from "@modelcontextprotocol/server";
+import { tellOfResource } from "./tell_of_resource.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { type Changes, createChanges } from "../../../src/tool_server/changes.ts";
@@ -50,8 +51,8 @@ Deno.test("who listens is told of what they asked for, and of nothing else", asy
   );
   changes.publish({ kind: "prompts" });
   changes.publish({ kind: "resources" });
-  changes.publish({ kind: "resource", uri: "pg://c" });
-  changes.publish({ kind: "resource", uri: "pg://b" });
+  tellOfResource(changes, "pg://c");
+  tellOfResource(changes, "pg://b");
   changes.publish({ kind: "tools" });
   assert.deepEqual(await all.next(), told("notifications/prompts/list_changed", "all"));
   assert.deepEqual(await all.next(), told("notifications/resources/list_changed", "all"));

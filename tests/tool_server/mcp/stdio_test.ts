@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
+import { tellOfResource } from "./tell_of_resource.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createChanges } from "../../../src/tool_server/changes.ts";
 import { serveStdio } from "../../../src/tool_server/mcp/stdio.ts";
@@ -42,8 +43,8 @@ Deno.test("who listens over stdio is told of what they asked for, until they can
   assert.equal((await server.next()).method, "notifications/subscriptions/acknowledged");
   assert.deepEqual(asked(server.changes), [["pg://a"]]);
   server.changes.publish({ kind: "prompts" });
-  server.changes.publish({ kind: "resource", uri: "pg://b" });
-  server.changes.publish({ kind: "resource", uri: "pg://a" });
+  tellOfResource(server.changes, "pg://b");
+  tellOfResource(server.changes, "pg://a");
   server.changes.publish({ kind: "tools" });
   const subscriptionOf = (id: number) => ({ _meta: { "io.modelcontextprotocol/subscriptionId": id } });
   assert.deepEqual(await server.next(), {
@@ -77,8 +78,8 @@ Deno.test("over stdio a client of an earlier revision is told of lists unasked, 
   server.send({ method: "notifications/initialized" });
   server.send({ id: 2, method: "resources/subscribe", params: { uri: "pg://a" } });
   assert.deepEqual(await server.next(), { jsonrpc: "2.0", id: 2, result: {} });
-  server.changes.publish({ kind: "resource", uri: "pg://b" });
-  server.changes.publish({ kind: "resource", uri: "pg://a" });
+  tellOfResource(server.changes, "pg://b");
+  tellOfResource(server.changes, "pg://a");
   assert.deepEqual(await server.next(), {
     jsonrpc: "2.0",
     method: "notifications/resources/updated",
@@ -86,7 +87,7 @@ Deno.test("over stdio a client of an earlier revision is told of lists unasked, 
   });
   server.send({ id: 3, method: "resources/unsubscribe", params: { uri: "pg://a" } });
   assert.deepEqual(await server.next(), { jsonrpc: "2.0", id: 3, result: {} });
-  server.changes.publish({ kind: "resource", uri: "pg://a" });
+  tellOfResource(server.changes, "pg://a");
   server.changes.publish({ kind: "tools" });
   assert.deepEqual(await server.next(), { jsonrpc: "2.0", method: "notifications/tools/list_changed" });
 });
