@@ -26,9 +26,15 @@ export function decodeText(bytes: Uint8Array, declared: string | undefined): str
     : japaneseEscapes.some((each) => start.includes(each))
     ? "iso-2022-jp"
     : undefined;
-  return decodeAs(stateful, bytes) ?? decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ??
-    decodeAs(guessEncoding(bytes), bytes) ??
-    decodeAs(oldEncoding, bytes);
+  return decodeAs(stateful, bytes) ?? decodeAs("utf-8", bytes) ?? damagedUtf8(bytes) ??
+    decodeAs(declared, bytes) ?? decodeAs(guessEncoding(bytes), bytes) ?? decodeAs(oldEncoding, bytes);
+}
+
+/** UTF-8 with few wrong bytes. Even single words in other encodings have at most three letters of it for one such byte. */
+function damagedUtf8(bytes: Uint8Array): string | undefined {
+  const text = new TextDecoder().decode(bytes);
+  const letters = text.replace(/\p{ASCII}+/gu, "");
+  return letters.replaceAll("\ufffd", "").length >= 0.8 * letters.length ? text : undefined;
 }
 
 /** From what confidence, in percent, a guess is better than the usual encoding; texts of two lines reach it. */

@@ -122,6 +122,32 @@ Deno.test("decodeText() tells old encodings by what is written in them", () => {
   for (const [text, bytes] of files) assert.equal(decodeText(latin1(bytes), undefined), text);
 });
 
+Deno.test("decodeText() reads UTF-8 in which few bytes are wrong", () => {
+  const text = "Größere Änderungen müssen schriftlich erfolgen.";
+  const late = "a".repeat(100_000) + text;
+  for (
+    const [bytes, expected] of [
+      [[...utf8(text), 0xff, ...utf8(text)], `${text}\ufffd${text}`],
+      [[...utf8(late), 0xff], `${late}\ufffd`],
+      [utf8(`${text} Schlußpunkt, gefä`).subarray(0, -1), `${text} Schlußpunkt, gef\ufffd`],
+      [[...utf8(`${text}\n`), ...latin1("F\xfcr")], `${text}\nF\ufffdr`],
+      [[...utf8("これは日本語の文書です。"), 0xe3, 0x81], "これは日本語の文書です。\ufffd"],
+    ] as const
+  ) assert.equal(decodeText(Uint8Array.from(bytes), "windows-1252"), expected);
+  // words in other encodings that have the most letters of UTF-8: "разработке", "“CAFÉ”", "ТАТАРЧА", "該頁碼小於"
+  for (
+    const [encoding, bytes] of [
+      ["ibm866", "\xe0\xa0\xa7\xe0\xa0\xa1\xae\xe2\xaa\xa5"],
+      ["windows-1252", "\x93CAF\xc9\x94"],
+      ["iso-8859-5", "\xc2\xb0\xc2\xb0\xc0\xc7\xb0"],
+      ["gb18030", "\xd4\x93\xed\x93\xb4a\xd0\xa1\xec\xb6"],
+    ] as const
+  ) {
+    const text = new TextDecoder(encoding).decode(latin1(bytes));
+    assert.equal(decodeText(latin1(bytes), encoding), text, text);
+  }
+});
+
 Deno.test("readDocument() skips what holds no text", async () => {
   assert.equal(await read("x", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
   for (const name of ["x.png", "data.xml", "notes.md~", "page.mdx", "x.tar.gz"]) {
