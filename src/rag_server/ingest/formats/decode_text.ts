@@ -27,7 +27,7 @@ export function decodeText(bytes: Uint8Array, declared: string | undefined): str
     ? "iso-2022-jp"
     : undefined;
   return decodeAs(stateful, bytes) ?? decodeAs("utf-8", bytes) ?? damagedUtf8(bytes) ??
-    decodeAs(declared, bytes) ?? decodeAs(guessEncoding(bytes), bytes) ?? decodeAs(oldEncoding, bytes);
+    decodeAs(declared, bytes) ?? decodeByGuess(bytes) ?? decodeAs(oldEncoding, bytes);
 }
 
 /** UTF-8 with few wrong bytes. Even single words in other encodings have at most three letters of it for one such byte. */
@@ -37,23 +37,29 @@ function damagedUtf8(bytes: Uint8Array): string | undefined {
   return letters.replaceAll("\ufffd", "").length >= 0.8 * letters.length ? text : undefined;
 }
 
-/** From what confidence, in percent, a guess is better than the usual encoding; texts of two lines reach it. */
-const sureEnough = 30;
-
 /** Of Latin letters few have accents: where more of a text is not ASCII, its script is another. */
 const mostAccents = 0.3;
 
+/** Between texts in Latin letters, from what confidence, in percent, a guess is better than the usual encoding. */
+const sureEnough = 30;
+
 const latin = /^(?:ISO-8859-[129]|windows-125[0247])$/;
 
-function guessEncoding(bytes: Uint8Array): string | undefined {
+/** Half of Japanese letters' bytes are from 0x80 to 0x9f, where encodings of one byte a letter have few signs. */
+const leastOfJapanese = 0.3;
+const ofOneByte = /^(?:ISO-8859|windows|KOI8)/;
+
+function decodeByGuess(bytes: Uint8Array): string | undefined {
   const sample = bytes.subarray(0, sampleBytes);
   const letters = sample.filter((byte) => byte > 0x20);
-  const isLatin = letters.filter((byte) => byte >= 0x80).length <= mostAccents * letters.length;
+  const foreign = letters.filter((byte) => byte >= 0x80);
+  const isLatin = foreign.length <= mostAccents * letters.length;
+  const isJapanese = foreign.filter((byte) => byte < 0xa0).length >= leastOfJapanese * foreign.length;
+  const wrong = isJapanese ? ofOneByte : latin;
   const guess = analyse(sample).find(({ name, confidence }) =>
-    confidence >= sureEnough && (isLatin || !latin.test(name))
+    (isLatin ? confidence >= sureEnough : !wrong.test(name)) && decodeAs(name, bytes) !== undefined
   );
-  // of the other scripts' encodings the one that is not known by short texts
-  return guess?.name ?? (isLatin ? undefined : "shift_jis");
+  return decodeAs(guess?.name, bytes);
 }
 
 function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | undefined {
