@@ -13,19 +13,12 @@ const japaneseEscapes = ["\u001b$@", "\u001b$B", "\u001b(J"];
  * @param declared what the file, or who sends it, says: such as a page's `charset`. UTF-8 counts first, as many say wrong
  */
 export function decodeText(bytes: Uint8Array, declared: string | undefined): string | undefined {
-  const marked = bytes[0] === 0xff && bytes[1] === 0xfe
-    ? "utf-16le"
-    : bytes[0] === 0xfe && bytes[1] === 0xff
-    ? "utf-16be"
-    : unmarkedUtf16(bytes);
-  if (marked !== undefined) return decodeAs(marked, bytes);
+  const utf16 = findUtf16(bytes);
+  if (utf16 !== undefined) return decodeAs(utf16, bytes);
   if (isBinary(bytes)) return undefined;
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, sampleBytes));
-  const stateful = escaped.test(declared ?? "")
-    ? declared
-    : japaneseEscapes.some((each) => start.includes(each))
-    ? "iso-2022-jp"
-    : undefined;
+  const shown = japaneseEscapes.some((each) => start.includes(each)) ? "iso-2022-jp" : undefined;
+  const stateful = escaped.test(declared ?? "") ? declared : shown;
   return decodeAs(stateful, bytes) ?? decodeAs("utf-8", bytes) ?? damagedUtf8(bytes) ??
     decodeAs(declared, bytes) ?? decodeByGuess(bytes) ?? decodeAs(oldEncoding, bytes);
 }
@@ -72,17 +65,16 @@ function decodeAs(encoding: string | undefined, bytes: Uint8Array): string | und
   }
 }
 
-/** UTF-16 of mostly ASCII has a NUL in every other byte, and no other byte that no text has. */
-function unmarkedUtf16(bytes: Uint8Array): string | undefined {
+/** Without a mark, UTF-16 of mostly ASCII has a NUL in every other byte, and no other byte that no text has. */
+function findUtf16(bytes: Uint8Array): string | undefined {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
   const sample = bytes.subarray(0, sampleBytes);
   const nuls = (odd: number) =>
     sample.filter((byte, at) => byte === 0 && at % 2 === odd).length / sample.length;
   const [even, odd] = [nuls(0), nuls(1)];
-  if (
-    Math.max(even, odd) < 0.3 || Math.min(even, odd) > 0.01 || sample.some((byte) => byte > 0 && byte < 8)
-  ) {
-    return undefined;
-  }
+  if (Math.max(even, odd) < 0.3 || Math.min(even, odd) > 0.01) return undefined;
+  if (sample.some((byte) => byte > 0 && byte < 8)) return undefined;
   return odd > even ? "utf-16le" : "utf-16be";
 }
 
