@@ -24,7 +24,7 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
   const builder = createDocumentBuilder();
   const names = attachments.filter(({ related }) => !related).map(async ({ filename, mimeType, content }) =>
     // a message often has no name but its subject
-    filename || mimeType === "message/rfc822" && (await parse(content)).subject
+    filename || mimeType === "message/rfc822" && (await parse(content).catch(() => undefined))?.subject
   );
   const head = [
     ["From", addressText(from === undefined ? [] : [from])],

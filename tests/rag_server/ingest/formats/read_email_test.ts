@@ -27,7 +27,10 @@ Deno.test("readEmail() has the subject as title, who wrote when to whom, and att
     part("Content-Type: text/csv\nContent-Disposition: attachment; filename=plan.csv", "secret,plan") +
     part('Content-Type: message/rfc822; name="old.eml"', "Subject: Inner\n\nthe inner text") +
     part("Content-Type: message/rfc822", "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nthe inner text") +
-    part("Content-Type: message/rfc822", "From: a@example.com\n\nthe inner text") + "--b--\n";
+    part("Content-Type: message/rfc822", "From: a@example.com\n\nthe inner text") +
+    // too deep to be read
+    part("Content-Type: message/rfc822", "Content-Type: multipart/mixed; boundary=c\n\n--c\n".repeat(300)) +
+    "--b--\n";
   assert.deepEqual(await read(message), ["Leave", [
     "",
     `${
