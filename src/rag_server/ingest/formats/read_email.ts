@@ -15,20 +15,23 @@ import postalMime, { type Address, type Email } from "postal-mime";
 export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promise<SourceDocument> {
   const mail = await parse(bytes);
   const { subject, date, from, to = [], cc = [], attachments, html } = mail;
-  const isReply = !/^(?:fwd?|wg|tr|rv|enc)\s*:/i.test(subject ?? "") &&
+  const isReply = !/^(?:fwd?|wg|tr|rv|enc|vb|vs|pd|doorst|i)\s*:/i.test(subject ?? "") &&
     (/^(?:re|aw|antw|sv|res|rif|odp)\s*:/i.test(subject ?? "") ||
       mail.headers.some(({ key }) => key === "in-reply-to" || key === "references"));
   if (from === undefined && subject === undefined && date === undefined) throw new Error("it is no e-mail");
   const type = mail.headers.find(({ key }) => key === "content-type")?.value ?? "";
   if (/multipart\/encrypted|enveloped-data/i.test(type)) throw new Error("it is encrypted");
   const builder = createDocumentBuilder();
-  const names = attachments.flatMap(({ filename, related }) => related || !filename ? [] : [filename]);
+  const names = attachments.filter(({ related }) => !related).map(async ({ filename, mimeType, content }) =>
+    // a message often has no name but its subject
+    filename || mimeType === "message/rfc822" && (await parse(content).catch(() => undefined))?.subject
+  );
   const head = [
     ["From", addressText(from === undefined ? [] : [from])],
     ["To", addressText(to)],
     ["Cc", addressText(cc)],
     ["Date", date?.replace(/T(\d\d:\d\d).*/, " $1 UTC")],
-    ["Attachments", names.join(", ")],
+    ["Attachments", (await Promise.all(names)).filter(Boolean).join(", ")],
   ].flatMap(([name, value]) => value ? [`${name}: ${value}`] : []);
   builder.block("paragraph", head.join("\n"));
   const text = mail.text?.trim() ?? "";
@@ -36,7 +39,7 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
     for (const paragraph of ownText(text, isReply).split(/\n\s*\n/)) {
       builder.block(/^\s*(?:[-*•]|\d{1,3}[.)])\s/.test(paragraph) ? "list" : "paragraph", paragraph);
     }
-  } else if (html !== undefined) addHtml(ownHtml(html), builder);
+  } else if (html !== undefined) addHtml(ownHtml(html, isReply), builder);
   return builder.build(subject, fallbackTitle);
 }
 
@@ -44,8 +47,8 @@ export async function readEmail(bytes: Uint8Array, fallbackTitle: string): Promi
 const asBytes = "; charset=x-user-defined";
 
 /** Many a message names another encoding than it has: texts are parsed as bytes, and decoded as files are. */
-async function parse(bytes: Uint8Array): Promise<Email> {
-  const written = Buffer.from(bytes).toString("latin1");
+async function parse(bytes: Uint8Array | ArrayBuffer | string): Promise<Email> {
+  const written = Buffer.from(bytes as Uint8Array).toString("latin1");
   const [raw = ""] = /^[^]*?\n\r?\n/.exec(written) ?? [];
   // the parser takes it for UTF-8
   const head = Buffer.from(decodeText(Buffer.from(raw, "latin1"), undefined) ?? "").toString("latin1");
@@ -81,8 +84,9 @@ const attribution =
 const original =
   /^-{2,} ?(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale) ?-{2,}$/i;
 
-/** What people write above a message that they pass on with a reply's subject. */
-const forInformation = /^\s*(?:fyi|see below|zur info|zur kenntnis|pour info|pour information)\b.{0,20}\s*$/i;
+/** What people write above a message that they pass on with a reply's subject, or answer within. */
+const pointsBelow =
+  /^\s*(?:fyi|see below|zur info|zur kenntnis|pour info|pour information)\b.{0,20}\s*$|\b(?:in-?line|(?:answers?|comments?|antworten?|kommentare?) (?:below|unten)|in (?:red|blue|green|rot|blau|grün))\b/i;
 
 /** All of a message that is a quotation alone. @param isReply whether it says so of itself; others may quote anything */
 function ownText(text: string, isReply: boolean): string {
@@ -95,7 +99,7 @@ function ownText(text: string, isReply: boolean): string {
     const isQuoted = lines.slice(at + 1, at + 4).find((next) => next.trim() !== "")?.startsWith(">") ?? false;
     const begins = attribution.test(line);
     quotes ||= begins && isQuoted;
-    const isOld = original.test(line) && !forInformation.test(kept.join("\n"));
+    const isOld = original.test(line) && !pointsBelow.test(kept.join("\n"));
     if (isReply && (isOld || begins && !isQuoted)) break;
     if (!(begins && isQuoted) && !(quotes && /^ ?>/.test(line))) kept.push(line);
   }
@@ -116,27 +120,31 @@ const shortText = 300;
 
 /** Whether a message's text only says that there is HTML. */
 function isStub(text: string, html: string): boolean {
-  if (text.length > shortText) return false;
-  return /\bhtml\b/i.test(text) ||
-    html.replace(/<(style|script)[^]*?<\/\1>|<[^>]*>/gi, "").trim().length > 5 * text.length;
+  return text.length <= shortText &&
+    (/\bhtml\b/i.test(text) || lettersOf(html).length > 5 * text.length);
+}
+
+function lettersOf(html: string): string {
+  return html.replace(/(?:<(style|script)[^]*?<\/\1>|<[^>]*>|&nbsp;|\s)+/gi, " ").trim();
 }
 
 /** A page without the elements that programs put what they quote, and signatures, into. */
-function ownHtml(html: string): string {
+function ownHtml(html: string, isReply: boolean): string {
   let own = "";
   let from = 0;
   let depth = 0;
   const parser = new Parser({
     onopentag(_, { class: names = "", id = "", type }) {
-      const isQuoted =
+      const start = parser.startIndex;
+      // all that Outlook quotes, or passes on, stands behind it
+      const isOutlooks = id === "divRplyFwdMsg";
+      const isQuoted = isOutlooks && isReply && !pointsBelow.test(lettersOf(own + html.slice(from, start))) ||
         /\bgmail_(?:quote|signature)\b|\bmoz-(?:cite-prefix|signature)\b|\byahoo_quoted\b/.test(names) ||
-        type === "cite" || /^(?:divRplyFwdMsg|Signature)$/.test(id);
+        type === "cite" || id === "Signature";
       if (depth > 0) depth++;
-      else if (
-        isQuoted && !/forwarded message/i.test(html.slice(parser.startIndex, parser.startIndex + 400))
-      ) {
-        own += html.slice(from, parser.startIndex);
-        depth = 1;
+      else if (isQuoted && !/forwarded message/i.test(html.slice(start, start + 400))) {
+        own += html.slice(from, start);
+        depth = isOutlooks ? Infinity : 1;
       }
     },
     onclosetag() {
@@ -145,5 +153,5 @@ function ownHtml(html: string): string {
   });
   parser.end(html);
   own += depth > 0 ? "" : html.slice(from);
-  return own.replace(/<[^>]*>/g, "").trim() === "" ? html : own;
+  return lettersOf(own) === "" ? html : own;
 }

@@ -117,9 +117,47 @@ Deno.test("decodeText() tells old encodings by what is written in them", () => {
       "Proszę państwa, święto jest w środę, a potem wracamy do pracy.",
       "Prosz\xea pa\xf1stwa, \x9cwi\xeato jest w \x9crod\xea, a potem wracamy do pracy.",
     ],
+    [
+      "名前,部署\n佐藤,営業部\n鈴木,開発部\n",
+      "\x96\xbc\x91O,\x95\x94\x8f\x90\n\x8d\xb2\x93\xa1,\x89c\x8b\xc6\x95\x94\n\x97\xe9\x96\xd8,\x8aJ\x94\xad\x95\x94\n",
+    ],
+    [
+      "Οι εργαζόμενοι έχουν είκοσι πέντε ημέρες άδειας.",
+      "\xcf\xe9 \xe5\xf1\xe3\xe1\xe6\xfc\xec\xe5\xed\xef\xe9 \xdd\xf7\xef\xf5\xed \xe5\xdf\xea\xef\xf3\xe9 \xf0\xdd\xed\xf4\xe5 \xe7\xec\xdd\xf1\xe5\xf2 \xdc\xe4\xe5\xe9\xe1\xf2.",
+    ],
+    [
+      "Відпустка триває двадцять вісім днів на рік.",
+      "\xc2\xb3\xe4\xef\xf3\xf1\xf2\xea\xe0 \xf2\xf0\xe8\xe2\xe0\xba \xe4\xe2\xe0\xe4\xf6\xff\xf2\xfc \xe2\xb3\xf1\xb3\xec \xe4\xed\xb3\xe2 \xed\xe0 \xf0\xb3\xea.",
+    ],
     ["Les congés payés sont dus à tous", "Les cong\xe9s pay\xe9s sont dus \xe0 tous"],
   ] as const;
   for (const [text, bytes] of files) assert.equal(decodeText(latin1(bytes), undefined), text);
+});
+
+Deno.test("decodeText() reads UTF-8 in which few bytes are wrong", () => {
+  const text = "Größere Änderungen müssen schriftlich erfolgen.";
+  const late = "a".repeat(100_000) + text;
+  for (
+    const [bytes, expected] of [
+      [[...utf8(text), 0xff, ...utf8(text)], `${text}\ufffd${text}`],
+      [[...utf8(late), 0xff], `${late}\ufffd`],
+      [utf8(`${text} Schlußpunkt, gefä`).subarray(0, -1), `${text} Schlußpunkt, gef\ufffd`],
+      [[...utf8(`${text}\n`), ...latin1("F\xfcr")], `${text}\nF\ufffdr`],
+      [[...utf8("これは日本語の文書です。"), 0xe3, 0x81], "これは日本語の文書です。\ufffd"],
+    ] as const
+  ) assert.equal(decodeText(Uint8Array.from(bytes), "windows-1252"), expected);
+  // words in other encodings that have the most letters of UTF-8: "разработке", "“CAFÉ”", "ТАТАРЧА", "該頁碼小於"
+  for (
+    const [encoding, bytes] of [
+      ["ibm866", "\xe0\xa0\xa7\xe0\xa0\xa1\xae\xe2\xaa\xa5"],
+      ["windows-1252", "\x93CAF\xc9\x94"],
+      ["iso-8859-5", "\xc2\xb0\xc2\xb0\xc0\xc7\xb0"],
+      ["gb18030", "\xd4\x93\xed\x93\xb4a\xd0\xa1\xec\xb6"],
+    ] as const
+  ) {
+    const text = new TextDecoder(encoding).decode(latin1(bytes));
+    assert.equal(decodeText(latin1(bytes), encoding), text, text);
+  }
 });
 
 Deno.test("readDocument() skips what holds no text", async () => {

@@ -25,10 +25,17 @@ Deno.test("readEmail() has the subject as title, who wrote when to whom, and att
       "Gr=C3=B6=C3=9Fe.",
     ) +
     part("Content-Type: text/csv\nContent-Disposition: attachment; filename=plan.csv", "secret,plan") +
-    part('Content-Type: message/rfc822; name="old.eml"', "Subject: Inner\n\nthe inner text") + "--b--\n";
+    part('Content-Type: message/rfc822; name="old.eml"', "Subject: Inner\n\nthe inner text") +
+    part("Content-Type: message/rfc822", "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nthe inner text") +
+    part("Content-Type: message/rfc822", "From: a@example.com\n\nthe inner text") +
+    // too deep to be read
+    part("Content-Type: message/rfc822", "Content-Type: multipart/mixed; boundary=c\n\n--c\n".repeat(300)) +
+    "--b--\n";
   assert.deepEqual(await read(message), ["Leave", [
     "",
-    `${shownHead.replace("\nDate", "\nCc: Team: dan@example.com\nDate")}\nAttachments: plan.csv, old.eml`,
+    `${
+      shownHead.replace("\nDate", "\nCc: Team: dan@example.com\nDate")
+    }\nAttachments: plan.csv, old.eml, Grüße`,
     "Größe.",
   ]]);
 });
@@ -78,6 +85,7 @@ Deno.test("readEmail() keeps what only looks like a quotation or a signature", a
       [`One.\n--\n${"More.\n".repeat(20)}End.`, "Agenda"],
       ["FYI\n\n-----Original Message-----\nFrom: Boss\n\nThe limit is 500.", "FW: Rule"],
       ["FYI\n\n-----Original Message-----\nFrom: Boss\n\nThe limit is 500.", "RE: Rule"],
+      ["See my answers inline.\n\n-----Original Message-----\nMay I?\n\nYes.", "RE: Rule"],
     ] as const
   ) assert.deepEqual(await textOf(text, "text/plain", subject), text.split("\n\n"), text);
 });
@@ -170,7 +178,6 @@ Deno.test("readEmail() reads HTML without what programs mark as quoted", async (
       `<blockquote type="cite">May I?</blockquote>`,
       `<div class="moz-cite-prefix">Bob:</div>`,
       `<div class="yahoo_quoted">May I?</div>`,
-      `<div id="divRplyFwdMsg">Von: Bob</div>`,
       `<div class="gmail_signature">Ann<br>Ltd</div>`,
       `<div id="Signature">Ann</div>`,
     ]
@@ -183,6 +190,28 @@ Deno.test("readEmail() reads HTML without what programs mark as quoted", async (
     "Text.",
   ]);
   assert.deepEqual(await html(`<div class="gmail_quote">All.</div>`), ["All."]);
+});
+
+Deno.test("readEmail() reads Outlook's replies without what they quote, and all of what it forwards", async () => {
+  const style = `<head><style type="text/css" style="display:none;"> P {margin-top:0;} </style></head>`;
+  const quoted = `<div id="appendonsend"></div><hr style="width:98%"><div id="divRplyFwdMsg" dir="ltr">` +
+    `<font face="Calibri"><b>From:</b> Bob</font><div>&nbsp;</div></div><div><p>The limit is 5.</p>` +
+    `<div id="x_divRplyFwdMsg">From: Cy</div><p>May I?</p></div>`;
+  const read = (own: string, subject: string) =>
+    textOf(`<html>${style}<body dir="ltr">${own}${quoted}</body></html>`, "text/html", subject);
+  const whole = ["From: Bob", "The limit is 5.", "From: Cy", "May I?"];
+  for (const subject of ["RE: Leave", "AW: Leave"]) {
+    assert.deepEqual(await read("<p>Yes.</p>", subject), ["Yes."]);
+    // who passes it on, answers within it, or below
+    for (const own of ["FYI", "See my answers inline.", "Antworten unten in Rot"]) {
+      const signed = `<p>${own}</p><div id="Signature">Ann</div>`;
+      assert.deepEqual(await read(signed, subject), [own, ...whole]);
+    }
+    assert.deepEqual(await read("<p>&nbsp;</p>", subject), whole);
+  }
+  for (const mark of ["FW", "Fwd", "WG", "TR", "VB", "I"]) {
+    assert.deepEqual(await read("<p>Yes.</p>", `${mark}: Leave\nReferences: <a@b>`), ["Yes.", ...whole]);
+  }
 });
 
 Deno.test("readEmail() refuses what is encrypted, and what is no message", async () => {
