@@ -1,12 +1,11 @@
-import { type Config, offers } from "../../config/mod.ts";
-import { isGranted } from "../../identity/access_rules.ts";
+import type { Config } from "../../config/mod.ts";
+import { isGranted, toolOf } from "../../identity/access_rules.ts";
 import { principalOfToken } from "../../identity/authenticator.ts";
 import { presentToken } from "../../identity/presented_token.ts";
 import { limitsText } from "../../identity/tokens/limited_tokens.ts";
 import { createTokenIndex } from "../../identity/tokens/token_directory.ts";
 import { isExpired, readTokenFile } from "../../identity/tokens/token_file.ts";
 import { readUserFile } from "../../identity/users/user_file.ts";
-import { builtinTools } from "../../tool_server/builtin_kinds.ts";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
@@ -42,19 +41,17 @@ export function apiTokenCheck(config: Config, token: string): Check {
 }
 
 /** What somebody may use of what is configured, as `-list-tokens` says it. */
-function rightsText(principal: Principal, { builtins, databases, pipelines, http }: Config): string {
-  const { required_scopes: always = [], scopes_by_tool: more = {} } = http.auth.identity_provider ?? {};
+function rightsText(principal: Principal, { databases, pipelines, http }: Config): string {
   const limits = principal.kind === "token" ? principal.limits : undefined;
   const named = (kind: "database" | "pipeline", list: typeof databases | typeof pipelines) =>
     list.filter((each) => isGranted(principal, { ...each, kind })).map(({ name }) => name);
-  const offered = builtinTools.filter((name) => offers(builtins, "tools", name));
-  const tools = offered.filter((name) =>
-    isGranted(principal, { kind: "tool", name, scopes: [...always, ...more[name] ?? []] })
-  );
+  const scopes = http.auth.identity_provider?.scopes_by_tool ?? {};
+  const lacking = Object.keys(scopes).filter((name) => !isGranted(principal, toolOf(name, scopes)));
+  const most = isGranted(principal, toolOf("query_database")) ? "all" : "those of documents";
   return limitsText({
     databases: named("database", databases),
     pipelines: named("pipeline", pipelines),
-    tools: limits?.tools ?? (tools.length === offered.length ? ["all"] : tools),
+    tools: limits?.tools ?? [lacking.length === 0 ? most : `all but ${lacking.join(", ")}`],
     networks: limits?.networks ?? ["all"],
   });
 }

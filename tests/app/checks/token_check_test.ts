@@ -206,9 +206,9 @@ Deno.test("-doctor -check-token reads a token from a file or standard input, and
   const accepted = await runProgram([...flags, file]);
   assert.deepEqual([accepted.code, /lets in alice/.test(accepted.stdout)], [0, true], accepted.stderr);
   // by group and by account; without the scope of one tool
-  const reached = /databases: of open, of dba, of alice; pipelines: none; tools: (.*); networks: all$/m;
-  const [, tools = ""] = reached.exec(accepted.stdout) ?? [];
-  assert.deepEqual([/count_rows/.test(tools), /query_database/.test(tools)], [true, false], accepted.stdout);
+  const reached =
+    "databases: of open, of dba, of alice; pipelines: none; tools: all but query_database; networks: all";
+  assert.ok(accepted.stdout.includes(reached), accepted.stdout);
   const wrong = await server.token({ claims: { aud: "account" } });
   const refused = await runWithInput([...flags, "-", "-json"], wrong);
   assert.equal(refused.code, 1, refused.stderr);
