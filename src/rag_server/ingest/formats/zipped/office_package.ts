@@ -20,7 +20,7 @@ export function openOffice(bytes: Uint8Array, root: "document" | "presentation" 
   const roots = relationshipsOf(read, "");
   const main = roots.find(({ type }) => type === "officeDocument")?.path;
   if (main === undefined) throw new Error("it is no document of Office");
-  const head = Buffer.from(read(main)?.subarray(0, 4096) ?? []).toString("latin1");
+  const head = new TextDecoder().decode(read(main)?.subarray(0, 4096));
   if (!new RegExp(`<(?:[\\w-]+:)?${root}[\\s>]`).test(head)) throw new Error(`it is no ${root} of Office`);
   const parts = relationshipsOf(read, main);
   const properties = roots.find(({ type }) => type === "core-properties");
