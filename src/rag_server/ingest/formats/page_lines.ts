@@ -142,23 +142,22 @@ function joinCells(row: readonly PdfCell[], isLeftwards: boolean): PdfCell[] {
 }
 
 /** Cells of the same height, from top to bottom. */
-export function rowsOf(cells: readonly PdfCell[]): PdfCell[][] {
-  const rows: PdfCell[][] = [];
-  for (const cell of fromTop(cells)) {
-    const above = rows.at(-1)?.[0];
-    if (above !== undefined && above.y - cell.y < Math.max(above.size, cell.size) * 0.5) {
-      rows.at(-1)?.push(cell);
-    } else rows.push([cell]);
+export const rowsOf = (cells: readonly PdfCell[]): PdfCell[][] => divided(cells, 0, 0.5);
+
+/** @param at the place in a group of the cell that the next one is near to @param gap in sizes of type */
+function divided(cells: readonly PdfCell[], at: number, gap: number): PdfCell[][] {
+  const groups: PdfCell[][] = [];
+  for (const cell of cells.toSorted((one, other) => other.y - one.y)) {
+    const above = groups.at(-1)?.at(at);
+    if (above !== undefined && above.y - cell.y < Math.max(above.size, cell.size) * gap) {
+      groups.at(-1)?.push(cell);
+    } else groups.push([cell]);
   }
-  return rows;
+  return groups;
 }
 
-function fromTop(cells: readonly PdfCell[]): PdfCell[] {
-  return cells.toSorted((one, other) => other.y - one.y);
-}
-
-/** Text in columns has lines of so many letters, and a first page of so many lines; cells of tables have fewer. */
-const [shortestLine, fewestLines] = [18, 4];
+/** Of text in columns: a line's letters, a first page's lines, and what most lines have of the longest; tables have less. */
+const [shortestLine, fewestLines, fullLine] = [18, 4, 0.7];
 /** In points. */
 const narrowestGutter = 4;
 const mostTried = 50;
@@ -166,7 +165,14 @@ const mostTried = 50;
 /** Cells by the columns of their page, in reading order. What spans several columns is one of its own. */
 function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean, starts: Set<number>): PdfCell[][] {
   const found = findGutter(cells, starts);
-  if (found === undefined) return [[...cells]];
+  if (found === undefined) {
+    // tables and lists may stand above or below the columns, behind a wide gap
+    const parts = divided(cells, -1, 1.7);
+    const at = parts.findIndex((part) => part.length < cells.length && findGutter(part, starts, true));
+    if (at < 0) return [[...cells]];
+    return [parts.slice(0, at).flat(), parts[at] ?? [], parts.slice(at + 1).flat()]
+      .flatMap((part) => part.length > 0 ? columnsOf(part, isLeftwards, starts) : []);
+  }
   const columns: PdfCell[][] = [];
   let [left, right, spanning]: [PdfCell[], PdfCell[], PdfCell[]] = [[], [], []];
   const end = () => {
@@ -176,7 +182,7 @@ function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean, starts: Set<
     }
     [left, right, spanning] = [[], [], []];
   };
-  for (const cell of fromTop(cells)) {
+  for (const cell of cells.toSorted((one, other) => other.y - one.y)) {
     if (found.spanning.has(cell)) {
       if (left.length + right.length > 0) end();
       spanning.push(cell);
@@ -186,8 +192,8 @@ function columnsOf(cells: readonly PdfCell[], isLeftwards: boolean, starts: Set<
   return columns;
 }
 
-/** Where the column begins that the fewest cells reach into from the left. */
-function findGutter(cells: readonly PdfCell[], starts: Set<number>) {
+/** Where the column begins that the fewest cells reach into; a part of a page is full of text, as no table is. */
+function findGutter(cells: readonly PdfCell[], starts: Set<number>, isPart = false) {
   const rows = rowsOf(cells);
   const tableRows = rows.filter((row) =>
     row.length > 2 && row.every(({ text }) => text.length < shortestLine)
@@ -204,8 +210,8 @@ function findGutter(cells: readonly PdfCell[], starts: Set<number>) {
     const rest = cells.filter((cell) => !spanning.has(cell));
     if (spanning.size > rest.length) continue;
     const { true: left = [], false: right = [] } = Object.groupBy(rest, (cell) => `${cell.right < x}`);
-    const fewest = starts.has(Math.round(x)) ? 1 : fewestLines;
-    if (isText(left, fewest) && isText(right, fewest)) {
+    const fewest = !isPart && starts.has(Math.round(x)) ? 1 : fewestLines;
+    if (isText(left, fewest, isPart) && isText(right, fewest, isPart)) {
       starts.add(Math.round(x));
       return { x, spanning };
     }
@@ -228,8 +234,10 @@ function columnStarts(cells: readonly PdfCell[]): number[] {
 }
 
 /** Numbers may stand at the ends of a text's lines. */
-function isText(cells: readonly PdfCell[], fewest: number): boolean {
-  const texts = cells.map(({ text }) => text).filter((text) => /\p{L}/u.test(text));
-  const lengths = texts.map(({ length }) => length).sort((one, other) => one - other);
-  return lengths.length >= fewest && (lengths[lengths.length >> 1] ?? 0) >= shortestLine;
+function isText(cells: readonly PdfCell[], fewest: number, isFull: boolean): boolean {
+  const texts = cells.filter(({ text }) => /\p{L}/u.test(text));
+  const lengths = texts.map(({ text }) => text.length).sort((one, other) => one - other);
+  const usual = lengths[Math.floor(lengths.length / (isFull ? 3 : 2))] ?? 0;
+  return lengths.length >= fewest && usual >= shortestLine &&
+    (!isFull || usual >= (lengths.at(-1) ?? 0) * fullLine);
 }

@@ -86,8 +86,7 @@ function cellsOfText(text: string, others: readonly PdfCell[]): PdfCell[] {
 }
 
 async function titleOf(pdf: Pdf): Promise<string | undefined> {
-  const { info } = await getMeta(pdf);
-  const title: unknown = info["Title"];
+  const title: unknown = (await getMeta(pdf)).info["Title"];
   if (typeof title !== "string") return undefined;
   // the titles that programs write where the author gave none
   const isOfProgram =
@@ -100,11 +99,7 @@ const headingScale = 1.15;
 const numbered = /^\d+(?:\.\d+)*\.?\s+(?=\p{Lu})/u;
 const longestHeading = 150;
 
-function documentOf(
-  lines: readonly PdfLine[],
-  title: string | undefined,
-  fallbackTitle: string,
-): SourceDocument {
+function documentOf(lines: readonly PdfLine[], title: string | undefined, fallbackTitle: string) {
   const builder = createDocumentBuilder();
   const bodySize = mostCommon(lines, ({ size }) => size) ?? 0;
   const sizes = [...new Set(lines.map(({ size }) => size).filter((size) => size >= bodySize * headingScale))]

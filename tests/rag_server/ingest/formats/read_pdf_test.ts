@@ -126,6 +126,52 @@ Deno.test("readPdf() knows columns of few lines by the pages before", async () =
   assert.match(alone, /^ in the last left column line 0 in the last right column line 0/);
 });
 
+Deno.test("readPdf() reads columns one after another below or above tables and lists, and leaves tables of texts alone", async () => {
+  const side = (name: string, x: number, top: number) =>
+    lines([1, 2, 3, 4, 5].map((at) => `The ${name} column has line ${at}`), { x, top });
+  const inOrder = [side("left", 72, 0), side("right", 320, 0)].flat().map(({ text }) => text).join(" ");
+  const table = (top: number) =>
+    Array.from(
+      { length: 9 },
+      (_, at) =>
+        [`A${at}`, `${at} per hour`, "two years"].map((text, column) => ({
+          text,
+          x: 72 + column * 150,
+          y: top - at * 22,
+        })),
+    ).flat();
+  const list = (top: number) => lines([..."abcdefgh"].map((letter) => `Take ${letter}.`), { top });
+  for (const other of [table, list]) {
+    for (const [top, above] of [[400, other(700)], [700, other(600)]] as const) {
+      const text = (await shownPdf([...side("right", 320, top), ...side("left", 72, top - 1), ...above]))
+        .flat();
+      assert.ok(text.includes(inOrder), text.join("\n"));
+    }
+  }
+  const texts = [
+    "Where the pump is kept",
+    "A place that is dry and warm, and clean",
+    "Who may use it at all",
+  ];
+  const rows = [...texts, ...texts].flatMap((text, at) =>
+    [text, texts.at(at % 3 - 1) ?? ""].map((text, column) => ({
+      text,
+      x: 72 + column * 250,
+      y: 480 - at * 14,
+    }))
+  );
+  const wide = lines(
+    Array.from(
+      { length: 14 },
+      () => "A line that is as wide as the page, and that goes on over both of them",
+    ),
+  );
+  assert.match(
+    (await shownPdf([...wide, ...rows])).flat().join(" "),
+    /Where the pump is kept \| Who may use it at all/,
+  );
+});
+
 Deno.test("readPdf() reads rows of tables, cells of several lines too, and leaves columns of text alone", async () => {
   const row = (y: number, ...cells: string[]) => cells.map((text, at) => ({ text, x: 72 + at * 150, y }));
   const table = [
