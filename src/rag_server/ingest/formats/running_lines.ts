@@ -2,7 +2,7 @@ import { type PdfCell, rowsOf } from "./page_lines.ts";
 
 /** How many rows from a page's head and foot may be running ones, and how many cells they have: a table's have more. */
 const [edgeRows, mostCells] = [2, 3];
-/** On how many pages a running line is at least; two are enough for what names a page's number. */
+/** On how many pages a running line is at least; two are enough for what names a page's number or a print's time. */
 const [fewestPages, fewestNumbered] = [3, 2];
 /** So many of the pages are most of them; half as many are most of the left or the right ones. */
 const most = 0.6;
@@ -11,6 +11,8 @@ const letter = /\p{L}/u;
 /** A page's number with the word for a page, or apart from other words. */
 const pageNumber =
   /(?<!\p{L})(?:page|pg?|pagina|página|pág|seite|sida|side|strona|strana|страница|стр|第)[.\s]*\d|\d\s*(?:頁|页|ページ)|\s[|·•–—]\s+\d+$|^\d+\s+[|·•–—]\s/u;
+/** When a browser printed the page. */
+const printTime = /^\d+([./-]) ?\d+\1 ?\d+,? \d+[:.]\d\d(?!\S)/;
 /** A number before or after words: pages may be missing between two others. */
 const endNumber = /^\d{1,4}(?= \p{L})|(?<=\p{L} )\d{1,4}$/u;
 
@@ -56,18 +58,21 @@ function edgesOf(page: readonly PdfCell[], at: number, count: number, bodySize: 
     const text = texts.join(" ");
     const y = row[0]?.y ?? 0;
     const edge = (cells: readonly PdfCell[], key: string, fewest: number) => ({ cells, key, y, fewest });
-    if (pageNumber.test(text)) return [edge(row, text.replace(/\d+/g, "#"), fewestNumbered)];
+    if (pageNumber.test(text) || texts.includes(`${at + 1}/${count}`)) {
+      return [edge(row, text.replace(/\d+/g, "#"), fewestNumbered)];
+    }
     // headings may differ by their number alone, but none stands at a page's foot
     const isLarge = index * 2 < rows.length && letter.test(text) && row.some(({ size }) => size > bodySize);
     const keys = isLarge
       ? [texts.map((text) => letter.test(text) ? text : "#").join(" ")]
       : [text, text.replace(endNumber, "#"), ...inStep(text, at)];
     const fewest = isLarge ? Math.max(fewestPages, count * most / 2) : fewestPages;
+    const fewestOf = (key: string) => key === text && printTime.test(text) ? fewestNumbered : fewest;
     const [place, least] = row.length > 1 ? [` at ${Math.round(y)}`, fewestPages] : ["", fewestNumbered];
     const numbers = row.filter((cell) => !letter.test(cell.text)).flatMap((cell) =>
       inStep(cell.text, at).map((step) => edge([cell], step + place, least))
     );
-    return [...keys.map((key) => edge(row, key, fewest)), ...numbers];
+    return [...keys.map((key) => edge(row, key, fewestOf(key))), ...numbers];
   });
 }
 

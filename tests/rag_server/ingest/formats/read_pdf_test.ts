@@ -288,6 +288,23 @@ Deno.test("readPdf() leaves out the numbers of two pages, of a page that has not
   );
 });
 
+Deno.test("readPdf() leaves out what a browser prints at the head and foot of two pages, and keeps other times", async () => {
+  const page = (at: number, time: string, text: string) => [
+    { text: time, x: 24, y: 770, size: 8 },
+    { text: "The manual", x: 300, y: 770, size: 8 },
+    { text, y: 600 },
+    { text: "file:///tmp/manual.html", x: 24, y: 17, size: 8 },
+    { text: `${at}/2`, x: 558, y: 17, size: 8 },
+  ];
+  for (const time of ["11/29/26, 5:01 AM", "29.11.2026, 05:01", "2026-11-29 05:01"]) {
+    assert.deepEqual(await shownPdf(page(1, time, "It is green."), page(2, time, "It is red.")), [
+      ["", "It is green.", "It is red."],
+    ]);
+  }
+  const [one, two] = [page(1, "2026-11-29 05:01", "On."), page(1, "2026-11-29 05:02", "Off.")];
+  assert.match((await shownPdf(one, two)).flat().join(" "), /05:01 .*1\/2.*05:02 .*1\/2/);
+});
+
 Deno.test("readPdf() finds columns above what stands alone below them, wherever that begins, on one page too", async () => {
   for (let x = 100; x < 330; x += 2) {
     const foot = { text: "Printed in Bonn by people who can print", x, y: 40, size: 8 };
