@@ -87,7 +87,7 @@ export function cellsOf(items: readonly PdfItem[]): PdfCell[] {
     if (last !== undefined && item.str.trim() !== "") {
       const size = Math.max(item.fontSize, last.fontSize);
       const gap = distance(spanOf(last), spanOf(item));
-      if (Math.abs(item.y - last.y) > size * 0.6 || gap > size * cellGap) end();
+      if (Math.abs(item.y - last.y) > size * 0.5 || gap > size * cellGap) end();
     }
     run.push(item);
     if (item.hasEOL) end();

@@ -34,7 +34,10 @@ function rowsFrom(lines: readonly PdfLine[], first: number): readonly PdfLine[] 
     for (let at = end; at < lines.length && at - end < mostBetween; at++) {
       const [last, line] = [lines[at - 1], lines[at]];
       if (last === undefined || line === undefined || !follows(last, line)) break;
-      if (isRow(line)) end = at + 1;
+      // a cell of the last row may go on
+      const isNear = at === end && last.y - line.y < line.size * 1.4;
+      const goesOn = isNear && (line.cells[0]?.x ?? 0) > (lines[first]?.cells[0]?.right ?? 0);
+      if (isRow(line) || goesOn) end = at + 1;
     }
   }
   return lines.slice(first, end);
@@ -53,26 +56,27 @@ function tableOf(lines: readonly PdfLine[]): PdfTable | undefined {
   if (head === undefined || whole.length < fewestRows) return undefined;
   const columns = findColumns(whole);
   if (columns.length < 2) return undefined;
-  const gaps = lines.slice(1).map((line, at) => (lines[at]?.y ?? 0) - line.y)
-    .sort((one, other) => one - other);
-  const usualGap = gaps[gaps.length >> 1] ?? 0;
+  const gaps = lines.map((line, at) => (lines[at - 1]?.y ?? Infinity) - line.y);
+  const usualGap = gaps.slice(1).sort((one, other) => one - other)[(gaps.length - 1) >> 1] ?? 0;
   const rows: string[][] = [];
+  let isBegun = false;
   lines.forEach((line, at) => {
-    const row = columns.map(() => "");
-    for (const cell of line.cells) {
-      const column = columnOf(columns, cell);
-      row[column] = `${row[column]} ${cell.text}`.trim();
-    }
-    const above = rows.at(-1);
-    const gap = (lines[at - 1]?.y ?? 0) - line.y;
-    const goesOn = above !== undefined && row[0] === "" && (line.cells.length === 1 || gap < usualGap * 0.75);
-    if (goesOn) row.forEach((text, column) => above[column] = `${above[column]} ${text}`.trim());
-    else rows.push(row);
+    const cellsAt = Map.groupBy(line.cells, (cell) => columnOf(columns, cell));
+    const row = columns.map((_, column) => cellsAt.get(column)?.map(({ text }) => text).join(" ") ?? "");
+    const [above, gap, gapBelow] = [rows.at(-1), gaps[at] ?? Infinity, gaps[at + 1] ?? Infinity];
+    const isPart = row[0] === "" && line.cells.length === 1;
+    // where cells are centred, a line is nearer to the row that it begins than to the one before
+    const begins = isPart && !isBegun && gap > gapBelow * 1.2;
+    const goesOn = isBegun || (!begins && (isPart || (row[0] === "" && gap < usualGap * 0.75)));
+    isBegun = isPart && (isBegun || begins);
+    if (above !== undefined && goesOn) {
+      row.forEach((text, column) => above[column] = `${above[column]} ${text}`.trim());
+    } else rows.push(row);
   });
-  const isProse = columns.length === 2 && columns.every((_, at) => {
-    const longer = rows.filter((row) => (row[at] ?? "").length > longestOfTwo);
-    return longer.length * 2 > rows.length;
-  });
+  const isProse = columns.length === 2 &&
+    columns.every((_, at) =>
+      rows.filter((row) => (row[at] ?? "").length > longestOfTwo).length * 2 > rows.length
+    );
   return rows.length < fewestRows || isProse ? undefined : { page: head.page, rows };
 }
 

@@ -195,6 +195,37 @@ Deno.test("readPdf() reads rows of tables, cells of several lines too, and leave
   assert.deepEqual(await shownPdf([...one, ...two]), [["", "P-101 16 P-102 25"]]);
 });
 
+Deno.test("readPdf() gives the lines of a cell to its row, be it centred or the last one", async () => {
+  const row = (y: number, ...cells: string[]) =>
+    cells.flatMap((text, at) => text === "" ? [] : [{ text, x: 72 + at * 100, y }]);
+  const head = [...row(700, "Pump", "Note", "", "Price"), ...row(677, "P-1", "Small", "", "1")];
+  const end = "is old, and that stood in the cellar for long";
+  const centred = [
+    ...row(654, "", "One that is"),
+    ...row(641, "P-2", "large and", "", "2"),
+    ...row(628, "", "heavy"),
+    ...row(605, "", "One that"),
+    ...row(593, "", end),
+    ...row(599, "", "", "", "3"),
+    ...row(599, "P-3"),
+  ];
+  const above = [
+    ...row(654, "P-2", "One that is", "", "2"),
+    ...row(641, "", "large and"),
+    ...row(628, "", "heavy"),
+    ...row(605, "P-3", "One that", "", "3"),
+    ...row(592, "", end),
+  ];
+  for (const rows of [centred, above]) {
+    assert.deepEqual(await shownPdf([...head, ...rows, ...row(560, "And no more.")]), [[
+      "",
+      "| Pump | Note | Price |\n| --- | --- | --- |\n| P-1 | Small | 1 |\n" +
+      `| P-2 | One that is large and heavy | 2 |\n| P-3 | One that ${end} | 3 |`,
+      "And no more.",
+    ]]);
+  }
+});
+
 Deno.test("readPdf() leaves out the heads of left and right pages, and keeps what only looks alike", async () => {
   const texts = [
     "The pump is green.",
