@@ -140,10 +140,7 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
 function choosePorts({ http, server, rag }: Pick<Config, "http" | "server"> & { readonly rag: boolean }) {
   using httpPort = http.enabled ? holdPort(http.address) : undefined;
   using serverPort = rag ? holdPort(server.address) : undefined;
-  return {
-    http: httpPort?.port ?? http.address.port,
-    server: serverPort?.port ?? server.address.port,
-  };
+  return { http: httpPort?.port ?? http.address.port, server: serverPort?.port ?? server.address.port };
 }
 
 /** What a process answers; undefined where it does not do so in time. */

@@ -56,11 +56,7 @@ const pipelineDatabase = section({
   pooler: database.shape.pooler,
 });
 
-const condition = section({
-  column: text(),
-  operator: choice(...operators),
-  value: z.unknown().optional(),
-});
+const condition = section({ column: text(), operator: choice(...operators), value: z.unknown().optional() });
 
 const filter = z.union([
   z.string(),

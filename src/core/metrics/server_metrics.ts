@@ -332,10 +332,7 @@ export function readGeneration(of: string, text: () => string | undefined): () =
   return () => {
     const current = text();
     if (known === undefined || known.text !== current) {
-      known = {
-        text: current,
-        generation: current === undefined ? "none" : sha256(current).slice(0, 12),
-      };
+      known = { text: current, generation: current === undefined ? "none" : sha256(current).slice(0, 12) };
     }
     return [{ labels: [of, known.generation], value: 1 }];
   };

@@ -29,10 +29,7 @@ export function providerConfiguration(
   },
 ): Readonly<Record<string, unknown>> {
   const seconds = (ms: number) => Math.floor(ms / 1_000);
-  const resourceServer = {
-    accessTokenFormat: "opaque",
-    accessTokenTTL: seconds(lifetimesMs.accessToken),
-  };
+  const resourceServer = { accessTokenFormat: "opaque", accessTokenTTL: seconds(lifetimesMs.accessToken) };
   const cookies = { httpOnly: true, sameSite: "lax", signed: true };
   const { InvalidTarget = Error } = oidc.errors;
   return {

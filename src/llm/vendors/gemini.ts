@@ -121,10 +121,7 @@ function embeddedContent(model: string, text: string, purpose: EmbeddingRequest[
       ),
     };
   }
-  return {
-    content: content(text),
-    taskType: purpose === "query" ? "RETRIEVAL_QUERY" : "RETRIEVAL_DOCUMENT",
-  };
+  return { content: content(text), taskType: purpose === "query" ? "RETRIEVAL_QUERY" : "RETRIEVAL_DOCUMENT" };
 }
 
 function readAnswer(json: unknown): CompletionDelta {

@@ -294,10 +294,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
       const implied = impliedName(unwrap(call));
       // where not all columns are named, there may be some of any name
       const own = names.length > 0 ? [implied, ...names] : [aliasName ?? implied, undefined];
-      return own.map((name) => ({
-        name,
-        shape: name !== undefined && name === count ? tableColumn : shape,
-      }));
+      return own.map((name) => ({ name, shape: name !== undefined && name === count ? tableColumn : shape }));
     });
     return { name: aliasName, ...queryOf(columns) };
   }

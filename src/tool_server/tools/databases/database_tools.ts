@@ -44,9 +44,7 @@ export function selectDatabase(options: { directory: DatabaseDirectory }): Tool 
     title: "Select database",
     description:
       "Make a database of list_databases the current one. For a single call, pass `database` instead.",
-    input: z.strictObject({
-      name: z.string().min(1).max(128),
-    }),
+    input: z.strictObject({ name: z.string().min(1).max(128) }),
     output: z.object({ current: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },
     async run({ name }, { principal }) {
