@@ -31,7 +31,7 @@ export function apiTokenCheck(config: Config, token: string): Check {
     const { records } = await readTokenFile(path);
     const found = createTokenIndex(records).find(presentToken(token), -Infinity);
     if (found === undefined) {
-      const remedy = "Make one with -add-token; an issuer's needs identity_provider of a server that is on";
+      const remedy = "Make one with -add-token; for an issuer's, set auth.identity_provider";
       return [told("It is not in the file", remedy)];
     }
     if (isExpired(found, Date.now())) return [told("It has ended", "Make another one with -add-token")];

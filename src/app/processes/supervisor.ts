@@ -136,8 +136,15 @@ export async function supervise(options: RunOptions & { readonly logger: Logger 
   return exitCode;
 }
 
-/** Both are held while they are chosen: the system may give one that is free again to both servers. */
-function choosePorts({ http, server, rag }: Pick<Config, "http" | "server"> & { readonly rag: boolean }) {
+/**
+ * Both are held while they are chosen: the system may give one that is free again to both servers.
+ * @throws AppError as startListener
+ */
+export function choosePorts({ http, server, rag }: {
+  readonly http: Pick<Config["http"], "enabled" | "address">;
+  readonly server: Pick<Config["server"], "address">;
+  readonly rag: boolean;
+}) {
   using httpPort = http.enabled ? holdPort(http.address) : undefined;
   using serverPort = rag ? holdPort(server.address) : undefined;
   return { http: httpPort?.port ?? http.address.port, server: serverPort?.port ?? server.address.port };

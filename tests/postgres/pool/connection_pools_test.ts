@@ -283,8 +283,24 @@ testWithPostgres(
   async () => {
     await using f = await fixture({ poolMaxConns: 2 });
     const [idle, used] = await Promise.all([1, 2].map(() => f.pools.acquire(f.options, token("a"), forever)));
+    const grant = (grantId: string): Principal => ({
+      kind: "issuer",
+      issuer: "https://login.example",
+      subject: "7",
+      groups: [],
+      grantId,
+    });
+    const kept = await f.pools.acquire(f.options, grant("g1"), forever);
+    const keptPid = await backendOf(kept);
+    kept.release();
     const other = await f.pools.acquire(f.options, token("b"), forever);
     assert.ok(idle && used);
+    // another grant of the same person's
+    await f.pools.closePrincipal(grant("g2"));
+    const again = await f.pools.acquire(f.options, grant("g1"), forever);
+    assert.equal(await backendOf(again), keptPid);
+    again.release();
+    await f.pools.closePrincipal(grant("g1"));
     const refused = f.pools.acquire(f.options, token("a"), forever);
     const refusal = assert.rejects(refused, {
       code: "unavailable",

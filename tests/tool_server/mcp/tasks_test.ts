@@ -192,7 +192,17 @@ testStates("what is thrown after the handle is the task's", async (open) => {
 
 testStates("the end of a token or session, and of the server, ends its tasks", async (open) => {
   const tasks = createTasks({ state: await open(), waitMs: 1 });
+  const grant = (grantId: string): Principal => ({
+    kind: "issuer",
+    issuer: "https://login.example",
+    subject: "7",
+    groups: [],
+    grantId,
+  });
   const [hers, his] = [await begin(tasks), await begin(tasks, bo)];
+  const [one, other] = [await begin(tasks, grant("g1")), await begin(tasks, grant("g2"))];
+  tasks.endPrincipal(grant("g2"));
+  assert.deepEqual([one, other].map(({ work }) => work.given.signal.aborted), [false, true]);
   tasks.endPrincipal(ann);
   assert.equal(whyEnded(hers.work.given.signal), "its token or session has ended");
   assert.ok(!await isThere(tasks, ann, hers.id));

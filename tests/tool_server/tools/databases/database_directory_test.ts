@@ -103,6 +103,24 @@ Deno.test({
   },
 });
 
+Deno.test("grants of one person choose apart, and the end of one leaves the other's choice", async () => {
+  const directory = setUp();
+  const issuer = "https://idp.example.com";
+  const [one, other] = ["g1", "g2"].map((grantId): Principal => ({
+    kind: "issuer",
+    issuer,
+    subject: "7",
+    groups: [],
+    scopes: ["tool:select_database"],
+    grantId,
+  }));
+  assert.ok(one && other);
+  await directory.select(one, "other");
+  assert.deepEqual([one, other].map((who) => directory.resolve(who, undefined).name), ["other", "open"]);
+  directory.end(other);
+  assert.equal(directory.resolve(one, undefined).name, "other");
+});
+
 /** The directory of one process, and whom it was told to have another current database. */
 async function keeping(state: State) {
   const told: string[] = [];
