@@ -144,7 +144,12 @@ function joinCells(row: readonly PdfCell[], isLeftwards: boolean): PdfCell[] {
 /** Cells of the same height, from top to bottom. */
 export const rowsOf = (cells: readonly PdfCell[]): PdfCell[][] => divided(cells, 0, 0.5);
 
-/** @param at the place in a group of the cell that the next one is near to @param gap in sizes of type */
+/**
+ * Cells in groups, from top to bottom.
+ *
+ * @param at which cell of its group the next one is near to: 0 the first, -1 the last
+ * @param gap the least distance between groups, in sizes of type
+ */
 function divided(cells: readonly PdfCell[], at: number, gap: number): PdfCell[][] {
   const groups: PdfCell[][] = [];
   for (const cell of cells.toSorted((one, other) => other.y - one.y)) {
